@@ -8,7 +8,7 @@
 #include "error.h"
 #include "event.h"
 #include "message.h"
-#include "serving.h"
+#include "exception_guard.h"
 #include "unavailable.h"
 
 namespace ottla {

@@ -6,7 +6,7 @@
 #include "handle.h"
 #include "message.h"
 #include "queue.h"
-#include "serving.h"
+#include "exception_guard.h"
 
 namespace ottla {
 
@@ -68,7 +68,7 @@ class ConsumerImpl : public RdKafka::Consumer, public HandleImpl {
 
         RdKafka::Message *
         consume(RdKafka::Topic *topic, int32_t partition, int timeout_ms) override {
-                return serving([&] {
+                return exception_guard([&] {
                                rd_kafka_message_t *message =
                                    rd_kafka_consume(topic->c_ptr(), partition, timeout_ms);
                                return consumed(message, code_of(rd_kafka_last_error()), topic);
@@ -86,7 +86,7 @@ class ConsumerImpl : public RdKafka::Consumer, public HandleImpl {
                              RdKafka::ConsumeCb *consume_cb,
                              void *opaque) override {
                 Run run = {rk_, consume_cb, opaque};
-                return serving([&] {
+                return exception_guard([&] {
                         return rd_kafka_consume_callback(topic->c_ptr(), partition, timeout_ms,
                                                          on_message, &run);
                 });
@@ -97,7 +97,7 @@ class ConsumerImpl : public RdKafka::Consumer, public HandleImpl {
                              RdKafka::ConsumeCb *consume_cb,
                              void *opaque) override {
                 Run run = {rk_, consume_cb, opaque};
-                return serving([&] {
+                return exception_guard([&] {
                         return rd_kafka_consume_callback_queue(c_queue(queue), timeout_ms,
                                                                on_message, &run);
                 });

@@ -5,7 +5,7 @@
 #include "error.h"
 #include "metadata.h"
 #include "queue.h"
-#include "serving.h"
+#include "exception_guard.h"
 #include "unavailable.h"
 
 namespace ottla {
@@ -43,7 +43,7 @@ std::string HandleImpl::memberid() const {
 }
 
 int HandleImpl::poll(int timeout_ms) {
-        return serving([&] { return rd_kafka_poll(rk_, timeout_ms); });
+        return exception_guard([&] { return rd_kafka_poll(rk_, timeout_ms); });
 }
 
 int HandleImpl::outq_len() {

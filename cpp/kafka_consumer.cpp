@@ -7,7 +7,7 @@
 #include "handle.h"
 #include "message.h"
 #include "queue.h"
-#include "serving.h"
+#include "exception_guard.h"
 
 namespace ottla {
 
@@ -38,7 +38,7 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
         }
 
         RdKafka::Message *consume(int timeout_ms) override {
-                return serving([&] {
+                return exception_guard([&] {
                                return consumed(rd_kafka_consumer_poll(rk_, timeout_ms),
                                                RdKafka::ERR__TIMED_OUT);
                        })
@@ -46,7 +46,7 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
         }
 
         ErrorCode commitSync() override {
-                return serving([&] { return code_of(rd_kafka_commit(rk_, nullptr, 0)); });
+                return exception_guard([&] { return code_of(rd_kafka_commit(rk_, nullptr, 0)); });
         }
 
         ErrorCode commitAsync() override {
@@ -54,7 +54,7 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
         }
 
         ErrorCode commitSync(RdKafka::Message *message) override {
-                return serving(
+                return exception_guard(
                     [&] { return code_of(rd_kafka_commit_message(rk_, message->c_ptr(), 0)); });
         }
 
@@ -64,7 +64,7 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
 
         ErrorCode commitSync(Partitions &offsets) override {
                 PartitionList list(offsets);
-                return serving([&] {
+                return exception_guard([&] {
                         ErrorCode err = code_of(rd_kafka_commit(rk_, list.get(), 0));
                         list.write_back(offsets);
                         return err;
@@ -99,7 +99,7 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
         }
 
         ErrorCode close() override {
-                return serving([&] { return code_of(rd_kafka_consumer_close(rk_)); });
+                return exception_guard([&] { return code_of(rd_kafka_consumer_close(rk_)); });
         }
 
         ErrorCode seek(const RdKafka::TopicPartition &partition, int timeout_ms) override;
@@ -146,7 +146,7 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
         ErrorCode commit_and_call(const rd_kafka_topic_partition_list_t *offsets,
                                   RdKafka::OffsetCommitCb *callback) {
                 auto call = callback ? offset_commit_to : nullptr;
-                return serving([&] {
+                return exception_guard([&] {
                         return code_of(
                             rd_kafka_commit_queue(rk_, offsets, nullptr, call, callback));
                 });

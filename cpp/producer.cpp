@@ -6,7 +6,7 @@
 #include "group_metadata.h"
 #include "handle.h"
 #include "headers.h"
-#include "serving.h"
+#include "exception_guard.h"
 
 namespace ottla {
 
@@ -54,7 +54,7 @@ class ProducerImpl : public RdKafka::Producer, public HandleImpl {
                           const void *key,
                           size_t key_len,
                           void *msg_opaque) override {
-                return serving([&] {
+                return exception_guard([&] {
                         if (rd_kafka_produce(topic->c_ptr(), partition, msgflags, payload, len, key,
                                              key_len, msg_opaque) == -1)
                                 return code_of(rd_kafka_last_error());
@@ -96,7 +96,7 @@ class ProducerImpl : public RdKafka::Producer, public HandleImpl {
         }
 
         ErrorCode flush(int timeout_ms) override {
-                return serving([&] { return code_of(rd_kafka_flush(rk_, timeout_ms)); });
+                return exception_guard([&] { return code_of(rd_kafka_flush(rk_, timeout_ms)); });
         }
 
         ErrorCode purge(int purge_flags) override {

@@ -4,7 +4,7 @@
 
 #include "error.h"
 #include "message.h"
-#include "serving.h"
+#include "exception_guard.h"
 
 namespace ottla {
 
@@ -28,7 +28,7 @@ class QueueImpl : public RdKafka::Queue {
         }
 
         RdKafka::Message *consume(int timeout_ms) override {
-                return serving([&] {
+                return exception_guard([&] {
                                return consumed(rd_kafka_consume_queue(queue_, timeout_ms),
                                                RdKafka::ERR__TIMED_OUT);
                        })
@@ -36,7 +36,7 @@ class QueueImpl : public RdKafka::Queue {
         }
 
         int poll(int timeout_ms) override {
-                return serving([&] { return rd_kafka_queue_poll_callback(queue_, timeout_ms); });
+                return exception_guard([&] { return rd_kafka_queue_poll_callback(queue_, timeout_ms); });
         }
 
         void io_event_enable(int fd, const void *payload, size_t size) override {

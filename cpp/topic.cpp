@@ -5,7 +5,7 @@
 #include "client.h"
 #include "conf.h"
 #include "error.h"
-#include "serving.h"
+#include "exception_guard.h"
 
 namespace ottla {
 

@@ -43,7 +43,7 @@ soak:
 
 ## soak-kafka: MESSAGES (2000000) over MINUTES (5) by an idempotent producer while real brokers fail; read back and checked
 soak-kafka: lib
-	@$(PYTHON) tests/real/soak.py --minutes $(or $(MINUTES),5) --messages $(or $(MESSAGES),2000000) $(SOAK_ARGS)
+	@$(PYTHON) bench/soak.py --minutes $(or $(MINUTES),5) --messages $(or $(MESSAGES),2000000) $(SOAK_ARGS)
 
 ## soak-groups: 20 members of a group come, leave and are killed for MINUTES (10) on real brokers, with PROTOCOL (range)
 soak-groups: lib
@@ -51,7 +51,7 @@ soak-groups: lib
 
 ## soak-pipeline: MESSAGES (1000000) over MINUTES (10) through two stages, exactly once, while brokers and processes fail
 soak-pipeline: lib
-	@$(PYTHON) tests/real/pipeline.py --minutes $(or $(MINUTES),10) --messages $(or $(MESSAGES),1000000) $(SOAK_ARGS)
+	@$(PYTHON) bench/pipeline.py --minutes $(or $(MINUTES),10) --messages $(or $(MESSAGES),1000000) $(SOAK_ARGS)
 
 ## soak-memory: the C tests on a library whose Rust code is instrumented by AddressSanitizer, too
 soak-memory:
@@ -78,7 +78,7 @@ fuzz:
 
 ## bench: this library beside librdkafka and the Java client on the same real brokers (BENCH_ARGS=--publish: into docs)
 bench: lib examples
-	@$(PYTHON) tests/real/compare.py $(BENCH_ARGS)
+	@$(PYTHON) bench/compare.py $(BENCH_ARGS)
 
 ## bench-parts: encoder, accumulator, checksum, partitioners, schema, log by themselves (PARTS=name for one of them)
 bench-parts:
@@ -86,7 +86,7 @@ bench-parts:
 
 ## bench-python: the loop produce, flush, repeat in Python, on this library and on librdkafka
 bench-python: lib
-	@$(PYTHON) tests/real/sync_loop.py $(BENCH_ARGS)
+	@$(PYTHON) bench/sync_loop.py $(BENCH_ARGS)
 
 ## deny: check the dependency policy with cargo-deny (installs it in .cache/tools when missing)
 deny: $(CARGO_DENY)

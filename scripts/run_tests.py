@@ -331,7 +331,10 @@ PROGRAMS = [
     ("install", "", python_tests("tests/install")),
     ("manual", "", manual),
 ]
-REAL = [("real", "kafka", python_tests("tests/real", timeout_s=1500))]
+REAL = [
+    ("real", "kafka", python_tests("tests/real", timeout_s=1500)),
+    ("bench", "kafka", python_tests("bench")),
+]
 # These do not look at the clock.
 PROOFS = [("sim", "", sim), ("models", "", models), ("memory", "", memory)]
 

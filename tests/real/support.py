@@ -23,6 +23,8 @@ ROOT = kafka.ROOT
 LIB_DIR = Path(os.environ.get("OTTLA_LIB_DIR") or ROOT / "build" / "lib").resolve()
 INCLUDE_DIR = Path(os.environ.get("OTTLA_INCLUDE_DIR") or ROOT / "include").resolve()
 BIN_DIR = ROOT / "build" / "real" / "bin"
+# The folder of client.h.
+HERE = Path(__file__).resolve().parent
 
 CODECS = kafka.CODEC_NAMES
 
@@ -138,7 +140,7 @@ def compiled_with(compiler, source, libraries, include_dir=INCLUDE_DIR, lib_dir=
     target = BIN_DIR / kind / source.suffix[1:] / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
     command = [*compiler, "-O2", "-g", "-Wall", "-Wextra",
-               f"-I{include_dir}", f"-I{source.parent}", "-o", target, source,
+               f"-I{include_dir}", f"-I{HERE}", "-o", target, source,
                "-L", lib_dir, *libraries, "-Wl,--allow-shlib-undefined", "-lpthread", "-lm"]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=120)
     if done.returncode != 0:

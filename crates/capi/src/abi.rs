@@ -34,7 +34,7 @@ pub struct PartitionRow {
     pub opaque: *mut c_void,
     /// The row's own error.
     pub err: c_int,
-    /// malloc'ed [`crate::tplist::RowPrivate`], or NULL.
+    /// malloc'ed [`crate::topic_partition_list::RowPrivate`], or NULL.
     pub private: *mut c_void,
 }
 

@@ -7,7 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, Queue, level};
+use ottla::event::{Event, Queue};
+use ottla::log::level;
 
 use crate::event;
 use crate::ffi::{Deadline, IntoC, Timeout};

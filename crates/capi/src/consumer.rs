@@ -13,7 +13,7 @@ use crate::handle::Handle;
 use crate::message::MessagePtr;
 use crate::queue::QueueHandle;
 use crate::serve;
-use crate::tplist::OwnedList;
+use crate::topic_partition_list::OwnedList;
 
 /// The error for a list with a topic that is NULL or not UTF-8.
 pub fn bad_list() -> Error {

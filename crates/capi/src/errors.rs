@@ -8,7 +8,7 @@ use ottla::error::{Error, ErrorCode};
 
 use crate::abi::ErrDesc;
 use crate::ffi::{self, Owned, Tag, Tagged, boxed, c_text, exports};
-use crate::forks;
+use crate::fork_guard;
 use crate::handle::Handle;
 
 /// `rd_kafka_error_t`
@@ -27,7 +27,7 @@ unsafe impl Tagged for ErrorHandle {
     const TAG: u32 = 0x0e44_0a01;
 
     fn refusal() -> Option<Self> {
-        Some(Self::of(&Error::new(ErrorCode::L_STATE, forks::REFUSAL)))
+        Some(Self::of(&Error::new(ErrorCode::L_STATE, fork_guard::REFUSAL)))
     }
 }
 

@@ -4,7 +4,8 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::Arc;
 
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{CommitResult, DebugContexts, Delivery, Event, LogLine, PartitionNotice, Queue, Rebalance};
+use ottla::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance};
+use ottla::log::{DebugContexts, LogLine};
 use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
@@ -15,7 +16,7 @@ use crate::handle::Handle;
 use crate::message::{self, Message, MessagePtr};
 use crate::serve;
 use crate::topic::TopicHandle;
-use crate::tplist::{self, OwnedList};
+use crate::topic_partition_list::{self, OwnedList};
 
 /// `rd_kafka_event_t`
 #[repr(C)]
@@ -400,7 +401,7 @@ exports! {
     /// The partition of an error, which becomes the application's.
     fn rd_kafka_event_topic_partition(event: &EventHandle) -> *mut PartitionRow, or std::ptr::null_mut(); {
         match &event.content {
-            Content::Error { partition: Some(row), .. } => tplist::single_row(row),
+            Content::Error { partition: Some(row), .. } => topic_partition_list::single_row(row),
             _ => std::ptr::null_mut(),
         }
     }

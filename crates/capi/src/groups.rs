@@ -7,7 +7,7 @@ use ottla::error::{Error, ErrorCode};
 use ottla_protocol::api::describe_groups::DescribedGroupMember;
 
 use crate::abi::{GroupInfo, GroupList, GroupMemberInfo, MetadataBroker};
-use crate::bump::{Bump, count, in_one_piece};
+use crate::arena::{Arena, count, in_one_piece};
 use crate::ffi::{self, Timeout, exports};
 use crate::handle::Handle;
 
@@ -39,43 +39,43 @@ pub(crate) fn number_of(names: &[&CStr], name: &str) -> i32 {
         .unwrap_or(0)
 }
 
-fn lay_out_member(member: &DescribedGroupMember, bump: &mut Bump) -> GroupMemberInfo {
+fn lay_out_member(member: &DescribedGroupMember, arena: &mut Arena) -> GroupMemberInfo {
     GroupMemberInfo {
-        member_id: bump.text(&member.member_id),
-        client_id: bump.text(&member.client_id),
-        client_host: bump.text(&member.client_host),
-        member_metadata: bump.bytes(&member.member_metadata),
+        member_id: arena.text(&member.member_id),
+        client_id: arena.text(&member.client_id),
+        client_host: arena.text(&member.client_host),
+        member_metadata: arena.bytes(&member.member_metadata),
         member_metadata_size: count(member.member_metadata.len()),
-        member_assignment: bump.bytes(&member.member_assignment),
+        member_assignment: arena.bytes(&member.member_assignment),
         member_assignment_size: count(member.member_assignment.len()),
     }
 }
 
-fn lay_out_group(group: &Group, bump: &mut Bump) -> GroupInfo {
+fn lay_out_group(group: &Group, arena: &mut Arena) -> GroupInfo {
     let described = &group.described;
-    let members: Vec<_> = described.members.iter().map(|m| lay_out_member(m, bump)).collect();
+    let members: Vec<_> = described.members.iter().map(|m| lay_out_member(m, arena)).collect();
     GroupInfo {
         broker: MetadataBroker {
             id: group.node.0,
-            host: bump.text(&group.host),
+            host: arena.text(&group.host),
             port: c_int::from(group.port),
         },
-        group: bump.text(&described.group_id),
+        group: arena.text(&described.group_id),
         err: described.error_code.into(),
-        state: bump.text(&described.group_state),
-        protocol_type: bump.text(&described.protocol_type),
-        protocol: bump.text(&described.protocol_data),
+        state: arena.text(&described.group_state),
+        protocol_type: arena.text(&described.protocol_type),
+        protocol: arena.text(&described.protocol_data),
         member_cnt: count(members.len()),
-        members: bump.values(members.into_iter()),
+        members: arena.values(members.into_iter()),
     }
 }
 
 fn to_c(listing: &GroupListing) -> *mut GroupList {
-    in_one_piece(|bump| {
-        let groups: Vec<_> = listing.groups.iter().map(|g| lay_out_group(g, bump)).collect();
+    in_one_piece(|arena| {
+        let groups: Vec<_> = listing.groups.iter().map(|g| lay_out_group(g, arena)).collect();
         GroupList {
             group_cnt: count(groups.len()),
-            groups: bump.values(groups.into_iter()),
+            groups: arena.values(groups.into_iter()),
         }
     })
 }

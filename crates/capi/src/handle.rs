@@ -6,26 +6,28 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use ottla::client::{Client, ClientHooks, DeliveryMode};
+use ottla::client::{CallerPolling, Client, ClientHooks, DeliveryMode};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{DebugContexts, Delivery, LogLine, Queue, Reply, level};
+use ottla::event::{Delivery, Queue};
+use ottla::log::{DebugContexts, LogLine, level};
+use ottla::reply::Reply;
 use ottla::types::{ClientKind, NameMap, Topic};
 use parking_lot::{Mutex, RwLock};
 
 use crate::abi::{DESTROY_NO_CONSUMER_CLOSE, event_type};
-use crate::alive;
 use crate::background::Background;
 use crate::callbacks::{Callbacks, Opaque, PartitionsCb};
+use crate::cancel_guard::CancelGuard;
 use crate::conf::ConfHandle;
 use crate::ffi::{self, AnyProcess, Deadline, FromC, Owned, Tag, Tagged, Timeout, c_text, exports};
-use crate::forks;
+use crate::fork_guard;
 use crate::interceptors::{ClientMethods, Interceptors, Watch};
+use crate::live_clients;
 use crate::log::LogState;
+use crate::os_callbacks;
 use crate::serve;
-use crate::system;
 use crate::topic::{HandleSlot, TopicHandle, hooks};
 use crate::topic_conf::TopicConfHandle;
-use crate::uncancelled::Uncancelled;
 
 /// `rd_kafka_t`
 #[repr(C)]
@@ -76,7 +78,7 @@ unsafe impl Tagged for Handle {
 
     #[inline]
     fn is_own(&self) -> bool {
-        self.process == forks::depth()
+        self.process == fork_guard::depth()
     }
 }
 
@@ -356,12 +358,13 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         throttle_event: callbacks.throttle.is_some(),
         interceptor: None,
         stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
-        system: system::hooks(callbacks),
+        system: os_callbacks::hooks(callbacks),
+        caller_polling: CallerPolling::Enabled,
     }
 }
 
 fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
-    let _uncancelled = Uncancelled::new();
+    let _uncancelled = CancelGuard::new();
     let kind = match kind {
         0 => ClientKind::Producer,
         1 => ClientKind::Consumer,
@@ -371,7 +374,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
             )));
         }
     };
-    forks::watch();
+    fork_guard::watch();
     let callbacks = *conf.callbacks();
     let warnings = conf.conf().warnings(kind);
     let (settings, topic_settings) = conf.resolve(kind)?;
@@ -379,7 +382,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     let only_error = settings.delivery_report_only_error;
     let handle = Arc::new_cyclic(|this| Handle {
         tag: Tag::new(Handle::TAG),
-        process: forks::depth(),
+        process: fork_guard::depth(),
         kind,
         client: OnceLock::new(),
         name: OnceLock::new(),
@@ -413,7 +416,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     for warning in warnings {
         client.shared().log.log(level::WARNING, "CONFWARN", || warning);
     }
-    alive::add();
+    live_clients::add();
     Ok(handle)
 }
 
@@ -452,7 +455,7 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
     handle.log.close();
     handle.end_interceptors();
     handle.conf.interceptors().end();
-    alive::remove();
+    live_clients::remove();
 }
 
 exports! {
@@ -501,7 +504,7 @@ exports! {
         if handle.destroying.swap(true, Ordering::AcqRel) {
             return;
         }
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         if !handle.is_own() {
             return abandon(handle);
         }
@@ -559,12 +562,12 @@ exports! {
 
     /// Threads that clients of this process run.
     fn rd_kafka_thread_cnt() -> i32, or 0; {
-        i32::try_from(forks::threads()).unwrap_or(i32::MAX)
+        i32::try_from(fork_guard::threads()).unwrap_or(i32::MAX)
     }
 
     /// Waits until every client is destroyed; -1 when the time is up.
     fn rd_kafka_wait_destroyed(timeout: Timeout) -> i32, or -1; {
-        if alive::wait_for_none(&Deadline::new(timeout)) {
+        if live_clients::wait_for_none(&Deadline::new(timeout)) {
             return 0;
         }
         ffi::set_last_error(ErrorCode::L_TIMED_OUT, libc::ETIMEDOUT);

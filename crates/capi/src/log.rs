@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use ottla::error::ErrorCode;
-use ottla::event::{Event, LogLine, Queue};
+use ottla::event::{Event, Queue};
+use ottla::log::LogLine;
 use parking_lot::RwLock;
 
 use crate::callbacks::LogCb;
+use crate::cancel_guard::CancelGuard;
 use crate::ffi::{AnyProcess, c_text, exports};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
-use crate::uncancelled::Uncancelled;
 
 /// Lines kept for an application that does not poll its log queue; later ones are dropped.
 const MAX_QUEUED: usize = 10_000;
@@ -71,7 +72,7 @@ impl LogState {
         let callback = *self.callback.read();
         if let Some(callback) = callback {
             let (facility, text) = (c_text(line.facility), c_text(line.message.as_str()));
-            let _uncancelled = Uncancelled::new();
+            let _uncancelled = CancelGuard::new();
             // SAFETY: the application's function; the strings live during the call.
             unsafe { callback(handle.as_ptr(), line.level, facility.as_ptr(), text.as_ptr()) };
         }
@@ -118,7 +119,7 @@ exports! {
         // SAFETY: strings by the API's contract.
         let (facility, text) = unsafe { (lossy(facility), lossy(text)) };
         let line = format!("%{level}|{}.{:03}|{facility}|{name}| {text}\n", now.as_secs(), now.subsec_millis());
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         // One write, so that lines of several threads do not mix. Where stderr is closed there is nobody to tell.
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
@@ -126,7 +127,7 @@ exports! {
     /// Hands a line to syslog(3).
     fn rd_kafka_log_syslog(rk: Option<AnyProcess<'_, Handle>>, level: i32, facility: *const c_char, text: *const c_char) {
         let name = rk.map_or(c"", |rk| rk.0.name());
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         // SAFETY: a constant format with three strings.
         unsafe {
             let (facility, text) = (lossy(facility), lossy(text));
@@ -165,7 +166,7 @@ pub unsafe fn print_to(stream: *mut libc::FILE, text: &str) {
     if stream.is_null() {
         return;
     }
-    let _uncancelled = Uncancelled::new();
+    let _uncancelled = CancelGuard::new();
     // SAFETY: by the caller's promise.
     unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stream) };
 }

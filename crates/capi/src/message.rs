@@ -15,7 +15,7 @@ use ottla::types::{PersistStatus, TimestampType, offset};
 use crate::abi::MessageFields;
 use crate::errors;
 use crate::ffi::{self, Deadline, FromC, IntoC, Owned, exports};
-use crate::forks;
+use crate::fork_guard;
 use crate::handle::Handle;
 use crate::headers::{Headers, RawHeaders};
 use crate::message_block::{Block, Slots};
@@ -137,7 +137,7 @@ impl IntoC for Option<MessagePtr> {
         self.map_or(std::ptr::null_mut(), IntoC::into_c)
     }
     fn in_child(self) -> Self {
-        Some(Message::consumer_error(ErrorCode::L_STATE, forks::REFUSAL))
+        Some(Message::consumer_error(ErrorCode::L_STATE, fork_guard::REFUSAL))
     }
 }
 

@@ -6,21 +6,21 @@ use ottla::cluster::{MetadataReply, MetadataScope};
 use ottla::error::{Error, ErrorCode};
 
 use crate::abi::{Metadata, MetadataBroker, MetadataPartition, MetadataTopic};
-use crate::bump::{Bump, count, in_one_piece};
+use crate::arena::{Arena, count, in_one_piece};
 use crate::ffi::{self, Timeout, exports};
 use crate::handle::Handle;
 use crate::topic::TopicHandle;
 
 /// The reply in C's form; NULL when there is no memory.
 fn to_c(reply: &MetadataReply) -> *mut Metadata {
-    in_one_piece(|bump| lay_out(reply, bump))
+    in_one_piece(|arena| lay_out(reply, arena))
 }
 
-fn lay_out(reply: &MetadataReply, bump: &mut Bump) -> Metadata {
+fn lay_out(reply: &MetadataReply, arena: &mut Arena) -> Metadata {
     let response = &reply.response;
     let brokers = response.brokers.iter().map(|b| MetadataBroker {
         id: b.node_id,
-        host: bump.text(&b.host),
+        host: arena.text(&b.host),
         port: b.port,
     });
     let brokers: Vec<_> = brokers.collect();
@@ -36,26 +36,26 @@ fn lay_out(reply: &MetadataReply, bump: &mut Bump) -> Metadata {
                     err: p.error_code.into(),
                     leader: p.leader_id,
                     replica_cnt: count(p.replica_nodes.len()),
-                    replicas: bump.values(p.replica_nodes.iter().copied()),
+                    replicas: arena.values(p.replica_nodes.iter().copied()),
                     isr_cnt: count(p.isr_nodes.len()),
-                    isrs: bump.values(p.isr_nodes.iter().copied()),
+                    isrs: arena.values(p.isr_nodes.iter().copied()),
                 })
                 .collect();
             MetadataTopic {
-                topic: bump.text(t.name.as_deref().unwrap_or_default()),
+                topic: arena.text(t.name.as_deref().unwrap_or_default()),
                 partition_cnt: count(partitions.len()),
-                partitions: bump.values(partitions.into_iter()),
+                partitions: arena.values(partitions.into_iter()),
                 err: t.error_code.into(),
             }
         })
         .collect();
     Metadata {
         broker_cnt: count(brokers.len()),
-        brokers: bump.values(brokers.into_iter()),
+        brokers: arena.values(brokers.into_iter()),
         topic_cnt: count(topics.len()),
-        topics: bump.values(topics.into_iter()),
+        topics: arena.values(topics.into_iter()),
         orig_broker_id: reply.orig_node,
-        orig_broker_name: bump.text(&reply.orig_name),
+        orig_broker_name: arena.text(&reply.orig_name),
     }
 }
 

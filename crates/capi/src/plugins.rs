@@ -5,9 +5,9 @@ use std::path::Path;
 
 use ottla::error::ErrorCode;
 
+use crate::cancel_guard::CancelGuard;
 use crate::conf::ConfHandle;
 use crate::ffi::c_text;
-use crate::uncancelled::Uncancelled;
 
 /// The property.
 pub const PATHS: &str = "plugin.library.paths";
@@ -61,7 +61,7 @@ pub unsafe fn load(conf: *mut ConfHandle, paths: &str) -> Result<(), String> {
 /// # Safety
 /// As for [`load`].
 unsafe fn load_one(conf: *mut ConfHandle, path: &str) -> Result<(), String> {
-    let _uncancelled = Uncancelled::new();
+    let _uncancelled = CancelGuard::new();
     let file = with_extension(path);
     // SAFETY: loading runs the library's constructors, which is what the application asks for.
     let library = unsafe { libc::dlopen(file.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };

@@ -8,11 +8,11 @@ use ottla::event::{Notify, Queue};
 
 use crate::abi::MessageFields;
 use crate::callbacks::{ConsumeCb, Opaque, QueueCb};
+use crate::cancel_guard::CancelGuard;
 use crate::event::{self, EventHandle};
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, Timeout, boxed, exports};
 use crate::handle::Handle;
 use crate::message::MessagePtr;
-use crate::uncancelled::Uncancelled;
 use crate::{serve, simple_consumer};
 
 /// `rd_kafka_queue_t`: a counted reference to a queue.
@@ -77,7 +77,7 @@ exports! {
         // SAFETY: NULL or the application's reference.
         let queue = unsafe { <Owned<QueueHandle>>::from_c(queue) };
         // It may be the last that keeps a client's descriptors open.
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         drop(queue);
     }
 
@@ -121,7 +121,7 @@ exports! {
         let payload = unsafe { ffi::bytes(payload, size) }.map(<[u8]>::to_vec).unwrap_or_default();
         let notify: Option<Notify> = (fd >= 0).then(|| -> Notify {
             Arc::new(move || {
-                let _uncancelled = Uncancelled::new();
+                let _uncancelled = CancelGuard::new();
                 write_quietly(fd, &payload);
             })
         });
@@ -135,7 +135,7 @@ exports! {
         let notify = callback.map(|callback| -> Notify {
             Arc::new(move || {
                 if let Some(handle) = handle.upgrade() {
-                    let _uncancelled = Uncancelled::new();
+                    let _uncancelled = CancelGuard::new();
                     // SAFETY: the application's function with its pointer.
                     unsafe { callback(handle.as_ptr(), opaque.get()) };
                 }

@@ -7,14 +7,15 @@ use std::time::Duration;
 
 use ottla::consumer::RebalanceProtocol;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance, level};
+use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance};
+use ottla::log::level;
 use ottla::stats::Statistics;
 
+use crate::cancel_guard::CancelGuard;
 use crate::ffi::{self, Deadline, c_text};
 use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
-use crate::tplist::OwnedList;
-use crate::uncancelled::Uncancelled;
+use crate::topic_partition_list::OwnedList;
 
 /// Whether serving goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +37,7 @@ pub fn poll_unless(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline, sto
     let mut served = 0;
     while let Some((delivery, from)) = next_half_served(handle) {
         served += 1;
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         if deliver(handle, delivery, from) == Flow::Stop {
             return served;
         }
@@ -77,7 +78,7 @@ fn serve_next(handle: &Handle, queue: &Arc<Queue>, wait: Option<Duration>, stop:
         Ok(message) => message,
         Err(event) => return Some(call_back(handle, queue, event)),
     };
-    let _uncancelled = Uncancelled::new();
+    let _uncancelled = CancelGuard::new();
     // SAFETY: the application's function; the message lives during the call and is freed after it.
     unsafe { callback(message.as_ptr(), handle.callbacks().opaque) };
     Some(flow())
@@ -165,7 +166,7 @@ fn message_or_call(handle: &Handle, queue: &Arc<Queue>, event: Event) -> (Option
 
 /// Calls the application with an event.
 fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
-    let _uncancelled = Uncancelled::new();
+    let _uncancelled = CancelGuard::new();
     match event {
         Event::Delivery(delivery) => return deliver(handle, delivery, 0),
         Event::Records(chunk) => {
@@ -238,7 +239,7 @@ pub fn give_back_handled() -> bool {
     // SAFETY: NULL, or put there by a call of `deliver` further up on this thread's stack, which takes it away before
     // it ends.
     while let Some(serving) = unsafe { at.as_ref() } {
-        any |= serving.progress.give_back();
+        any |= serving.progress.release_handled();
         at = serving.outer;
     }
     any
@@ -283,13 +284,13 @@ fn deliver(handle: &Handle, mut delivery: Delivery, from: usize) -> Flow {
         serving.progress.handled(&record);
         if take_yield() {
             stopped_at = Some(index + 1);
-            serving.progress.give_back();
+            serving.progress.release_handled();
             break;
         }
     }
     drop(end);
-    let given_back = serving.progress.given_back();
-    delivery.note_given_back(given_back);
+    let released = serving.progress.released();
+    delivery.set_released(released);
     match stopped_at {
         None => Flow::Go,
         Some(next) => {

@@ -8,13 +8,13 @@ use ottla::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::MessageFields;
 use crate::callbacks::{ConsumeCb, Opaque};
+use crate::cancel_guard::CancelGuard;
 use crate::ffi::{self, Deadline, IntoC, Timeout, exports};
 use crate::handle::{Handle, take_yield};
 use crate::message::MessagePtr;
 use crate::queue::QueueHandle;
 use crate::serve;
 use crate::topic::TopicHandle;
-use crate::uncancelled::Uncancelled;
 
 /// Messages taken out at once; the rest of a larger batch is taken in further rounds.
 const ROUND: usize = 128;
@@ -84,10 +84,10 @@ pub fn consume_callback(
     let mut wait = Deadline::new(timeout);
     let mut count = 0u32;
     while let Some(message) = serve::poll_message(handle, queue, &wait) {
-        let uncancelled = Uncancelled::new();
+        let guard = CancelGuard::new();
         // SAFETY: the application's function; the message lives during the call and is freed after it.
         unsafe { callback(message.as_ptr(), opaque) };
-        drop(uncancelled);
+        drop(guard);
         drop(message);
         count += 1;
         if take_yield() || max > 0 && count >= max {

@@ -9,11 +9,11 @@ use ottla::error::{Error, ErrorCode};
 use ottla::types::{PARTITION_UA, Topic, TopicHooks};
 
 use crate::callbacks::PartitionerCb;
+use crate::cancel_guard::CancelGuard;
 use crate::ffi::{self, AnyProcess, Owned, Tag, Tagged, c_text, exports};
-use crate::forks;
+use crate::fork_guard;
 use crate::handle::Handle;
 use crate::topic_conf::TopicConfHandle;
-use crate::uncancelled::Uncancelled;
 
 /// `rd_kafka_topic_t`: one for each topic of a client, alive as long as the client and every message of the topic.
 #[repr(C)]
@@ -37,7 +37,7 @@ unsafe impl Tagged for TopicHandle {
 
     #[inline]
     fn is_own(&self) -> bool {
-        self.process == forks::depth()
+        self.process == fork_guard::depth()
     }
 }
 
@@ -52,7 +52,7 @@ impl TopicHandle {
             client,
             owner,
             gone: AtomicBool::new(false),
-            process: forks::depth(),
+            process: fork_guard::depth(),
             intercepted,
         }
     }
@@ -126,7 +126,7 @@ fn partitioner(
             return PARTITION_UA;
         };
         let (key, key_len) = key.map_or((std::ptr::null(), 0), |k| (k.as_ptr(), k.len()));
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         // SAFETY: the application's function; key and handle live during the call.
         unsafe {
             callback(

@@ -12,8 +12,9 @@ use ottla::client::{Client, ClientHooks, CommitMode};
 use ottla::cluster::MetadataScope;
 use ottla::config::Conf;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{DeliveryMode, Payload};
+use ottla::event::DeliveryMode;
 use ottla::producer::Record;
+use ottla::records::Payload;
 use ottla::types::{ClientKind, PARTITION_UA, Topic, TopicHooks, TopicPartition};
 
 /// How long a child may take for everything.

@@ -14,8 +14,8 @@
 
 #[macro_use]
 mod verdict;
-mod bench;
 pub mod corpus;
+mod harness;
 mod input;
 mod memory;
 pub mod mutate;

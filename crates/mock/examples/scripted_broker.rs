@@ -30,7 +30,7 @@
 use std::io::{BufRead, Write};
 
 use ottla_mock::{
-    BrokerId, ClientAction, Cluster, ClusterConfig, Embedded, Fault, FaultAction, NewTopic, Recorded, Refusal,
+    ApiError, BrokerId, ClientAction, Cluster, ClusterConfig, EmbeddedCluster, Fault, FaultAction, NewTopic, Recorded,
     RequestMatch, RequestPart, Rule, RuleId, Time,
 };
 use ottla_protocol::record::BatchIter;
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let Some(first) = lines.next() else {
         return Ok(());
     };
-    let cluster = Embedded::start(configuration(&Command::parse(&first?)?)?)?;
+    let cluster = EmbeddedCluster::start(configuration(&Command::parse(&first?)?)?)?;
     cluster.with(Cluster::record);
     answer(&json!({ "bootstrap": cluster.bootstrap_servers() }))?;
     for line in lines {
@@ -240,7 +240,7 @@ fn failed(error: ErrorCode) -> String {
     error.name().unwrap_or("unknown error").to_owned()
 }
 
-fn refused(refusal: Refusal) -> String {
+fn refused(refusal: ApiError) -> String {
     format!("{}: {}", failed(refusal.error), refusal.message)
 }
 

@@ -1,217 +1,279 @@
-//! The cluster: all brokers, their data, and what is under way.
+//! The cluster: all brokers with their data, and what clients and checkers see of them.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::fmt;
+use ottla_protocol::{ErrorCode, Records, Uuid};
 
-use ottla_protocol::api::metadata::MetadataResponse;
-
+use crate::Time;
 use crate::config::ClusterConfig;
-use crate::connection::{Connection, ConnectionKey};
-use crate::coordinators::{CoordinatorErrors, CoordinatorOverrides};
-use crate::faults::Faults;
-use crate::fetch_session::FetchSessions;
-use crate::groups::Groups;
+use crate::coordinators::CoordinatorKind;
+use crate::groups::{GroupView, Groups, Membership};
+use crate::history::{CommitRecord, JoinRecord, TransactionRecord};
+use crate::ids::BrokerId;
 use crate::observer::Observer;
-use crate::parked::{Parked, Token};
-use crate::producers::ProducerIds;
-use crate::recorder::Recorder;
-use crate::rng::Rng;
+use crate::recorder::{Recorded, Recorder};
 use crate::rules::Rules;
-use crate::telemetry::Telemetry;
-use crate::timers::Timers;
-use crate::topics::Topics;
-use crate::transactions::Transactions;
-use crate::{Outgoing, Time};
+use crate::state::ClusterState;
+use crate::telemetry::{MetricsPush, Telemetry};
+use crate::transactions::{TransactionCoordinator, TransactionView, Transactions};
 
-/// A broker's node id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BrokerId(pub i32);
-
-impl fmt::Display for BrokerId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
+/// The offsets and the size of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watermarks {
+    /// The first readable offset.
+    pub log_start_offset: i64,
+    /// The end of the offsets that clients can read.
+    pub high_watermark: i64,
+    /// The end of the offsets that read-committed clients can read.
+    pub last_stable_offset: i64,
+    /// The offset of the next record to be appended.
+    pub log_end_offset: i64,
+    /// Bytes of all batches between start and end.
+    pub size_bytes: u64,
 }
 
-/// A connection to a broker, named by the caller. A name must not be used again for another connection of the same
-/// broker before [`Cluster::disconnected`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnectionId(pub u64);
-
-/// One broker.
-#[derive(Debug)]
-pub(crate) struct Broker {
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) rack: Option<String>,
-    /// Takes part in the cluster: may lead partitions and is listed in metadata.
-    pub(crate) alive: bool,
-    /// Clients can connect. A broker may be alive and out of reach.
-    pub(crate) reachable: bool,
-    pub(crate) sessions: FetchSessions,
-    /// By how much its clock is wrong.
-    pub(crate) clock_skew_ms: i64,
-    /// What it tells of the cluster while it lags behind.
-    pub(crate) old_metadata: Option<MetadataResponse>,
-}
-
-/// A whole Kafka cluster as a state machine without I/O, clock, threads or chance of its own: the same configuration
-/// and the same calls give the same answers.
+/// A whole Kafka cluster as a state machine without I/O, clock, threads or other sources of randomness than its seed:
+/// the same configuration and the same calls give the same responses.
 ///
-/// Per request the caller hands [`Cluster::handle`] a frame and gets a [`Reply`](crate::Reply). What is answered later
-/// comes out of [`Cluster::poll`], which is to be called whenever the time that [`Cluster::next_wake`] names has come;
-/// ask for it again after every other call. [`Cluster::disconnected`] ends a connection. Times must not go backward;
-/// one that does counts as the latest seen.
+/// For each request the caller passes a frame to [`Cluster::handle`] and receives a [`Reply`](crate::Reply). Later
+/// responses come out of [`Cluster::poll`], which has to be called at the time that [`Cluster::next_wake`] returns; that
+/// time changes with every other call. [`Cluster::disconnected`] ends a connection. Times must not go backward; an
+/// earlier time counts as the latest one seen.
 ///
-/// All other methods look at the cluster or change it from outside, as an operator or an accident would.
+/// All other methods observe the cluster or change it from outside, as an operator or a failure does.
 #[derive(Debug)]
 pub struct Cluster {
-    pub(crate) config: ClusterConfig,
-    pub(crate) now: Time,
-    pub(crate) rng: Rng,
-    pub(crate) cluster_id: String,
-    pub(crate) controller: BrokerId,
-    pub(crate) brokers: BTreeMap<BrokerId, Broker>,
-    pub(crate) topics: Topics,
+    pub(crate) state: ClusterState,
     pub(crate) groups: Groups,
-    pub(crate) producer_ids: ProducerIds,
     pub(crate) transactions: Transactions,
     pub(crate) telemetry: Telemetry,
-    pub(crate) faults: Faults,
     pub(crate) rules: Rules,
     pub(crate) observer: Observer,
     pub(crate) recorder: Recorder,
-    pub(crate) coordinator_overrides: CoordinatorOverrides,
-    pub(crate) coordinator_errors: CoordinatorErrors,
-    pub(crate) connections: BTreeMap<ConnectionKey, Connection>,
-    pub(crate) parked: BTreeMap<Token, Parked>,
-    pub(crate) next_token: u64,
-    pub(crate) timers: Timers,
-    /// Answers that the caller has not yet taken.
-    pub(crate) ready: VecDeque<Outgoing>,
-    /// Connections that may have requests waiting and are not muted any more.
-    pub(crate) resumable: VecDeque<ConnectionKey>,
 }
 
 impl Cluster {
-    /// A cluster whose brokers are all up and which has no topics.
+    /// Creates a cluster without topics. All its brokers are up.
     pub fn new(config: ClusterConfig) -> Self {
-        let mut rng = Rng::new(config.seed);
-        let cluster_id = rng.uuid().to_string();
-        let brokers = config.broker_ids().enumerate().map(|(index, id)| {
-            let port = config.first_port.wrapping_add(u16::try_from(index).unwrap_or(0));
-            let broker = Broker {
-                host: config.host.clone(),
-                port,
-                rack: config.racks.get(index).cloned(),
-                alive: true,
-                reachable: true,
-                sessions: FetchSessions::new(config.fetch_session_slots),
-                clock_skew_ms: 0,
-                old_metadata: None,
-            };
-            (id, broker)
-        });
         Self {
-            now: Time::ZERO,
-            rng,
-            cluster_id,
-            controller: BrokerId(1),
-            brokers: brokers.collect(),
-            topics: Topics::default(),
+            state: ClusterState::new(config),
             groups: Groups::default(),
-            producer_ids: ProducerIds::default(),
             transactions: Transactions::default(),
             telemetry: Telemetry::default(),
-            faults: Faults::default(),
             rules: Rules::default(),
             observer: Observer::default(),
             recorder: Recorder::default(),
-            coordinator_overrides: CoordinatorOverrides::new(),
-            coordinator_errors: CoordinatorErrors::new(),
-            connections: BTreeMap::new(),
-            parked: BTreeMap::new(),
-            next_token: 1,
-            timers: Timers::default(),
-            ready: VecDeque::new(),
-            resumable: VecDeque::new(),
-            config,
         }
     }
 
-    /// The settings that the cluster was made with.
+    /// Returns the transaction coordinators with the parts that they change.
+    pub(crate) fn transaction_coordinator(&mut self) -> TransactionCoordinator<'_> {
+        TransactionCoordinator {
+            state: &mut self.state,
+            groups: &mut self.groups,
+            transactions: &mut self.transactions,
+        }
+    }
+
+    // ---------------------------------------------------------------- brokers
+
+    /// Returns the cluster's settings.
     pub fn config(&self) -> &ClusterConfig {
-        &self.config
+        &self.state.config
     }
 
-    /// The cluster's id, as Metadata tells it.
+    /// Returns the cluster id, as in Metadata.
     pub fn cluster_id(&self) -> &str {
-        &self.cluster_id
+        &self.state.cluster_id
     }
 
-    /// The latest time that the cluster was told.
+    /// Returns the latest time that a call had.
     pub fn now(&self) -> Time {
-        self.now
+        self.state.now
     }
 
-    /// Milliseconds since 1970 by the brokers' clocks.
+    /// Returns the brokers' time in milliseconds since 1970.
     pub fn wall_clock_ms(&self) -> i64 {
-        let elapsed = i64::try_from(self.now.as_millis()).unwrap_or(i64::MAX);
-        self.config.wall_clock_ms.saturating_add(elapsed)
+        self.state.wall_clock_ms()
     }
 
-    /// Milliseconds since 1970 by one broker's clock.
-    pub(crate) fn broker_clock_ms(&self, broker: BrokerId) -> i64 {
-        let skew_ms = self.brokers.get(&broker).map_or(0, |b| b.clock_skew_ms);
-        self.wall_clock_ms().saturating_add(skew_ms)
-    }
-
-    /// The ids of all brokers, whether up or not.
+    /// Returns the ids of all brokers, up or down, in ascending order.
     pub fn broker_ids(&self) -> impl Iterator<Item = BrokerId> + '_ {
-        self.brokers.keys().copied()
+        self.state.brokers.ids()
     }
 
-    /// True when the broker is part of the cluster and clients can connect to it.
+    /// Returns true when the broker is part of the cluster and clients can connect to it.
     pub fn is_accepting(&self, broker: BrokerId) -> bool {
-        self.brokers.get(&broker).is_some_and(|b| b.alive && b.reachable)
+        self.state.brokers.is_accepting(broker)
     }
 
-    /// True when the broker is part of the cluster.
-    pub(crate) fn is_alive(&self, broker: BrokerId) -> bool {
-        self.brokers.get(&broker).is_some_and(|b| b.alive)
-    }
-
-    /// The ids of the brokers that are up, in order.
-    pub(crate) fn alive_brokers(&self) -> Vec<BrokerId> {
-        self.brokers
-            .iter()
-            .filter(|(_, b)| b.alive)
-            .map(|(id, _)| *id)
-            .collect()
-    }
-
-    /// `host:port` of every broker, separated by commas: a `bootstrap.servers` value.
+    /// Returns `host:port` of every broker, separated by commas: a `bootstrap.servers` value.
     pub fn bootstrap_servers(&self) -> String {
-        let all: Vec<_> = self
-            .brokers
-            .values()
-            .map(|b| format!("{}:{}", b.host, b.port))
-            .collect();
+        let brokers = self.state.brokers.iter();
+        let all: Vec<_> = brokers.map(|(_, b)| format!("{}:{}", b.host, b.port)).collect();
         all.join(",")
     }
 
-    /// The number of connections that were seen and not yet ended.
+    /// Returns the number of open connections.
     pub fn connection_count(&self) -> usize {
-        self.connections.len()
+        self.state.connections.len()
     }
 
-    /// Requests that were taken and wait for something to happen.
-    pub fn parked_count(&self) -> usize {
-        self.parked.len()
+    /// Returns the number of requests whose response is delayed until an event.
+    pub fn purgatory_size(&self) -> usize {
+        self.state.purgatory.len()
     }
 
-    /// Timers that are set.
+    /// Returns the number of pending timers.
     pub fn timer_count(&self) -> usize {
-        self.timers.len()
+        self.state.timers.len()
+    }
+
+    /// Returns the broker that coordinates `key`, `None` when no broker is up.
+    pub fn coordinator(&self, kind: CoordinatorKind, key: &str) -> Option<BrokerId> {
+        self.state.coordinator(kind, key)
+    }
+
+    // ---------------------------------------------------------------- topics
+
+    /// Returns the leader of a partition, `None` when there is no such partition or it has no leader.
+    pub fn partition_leader(&self, topic: &str, partition: i32) -> Option<BrokerId> {
+        self.state.topics.by_name(topic)?.partition(partition)?.leader
+    }
+
+    /// Returns the leader epoch of a partition.
+    pub fn leader_epoch(&self, topic: &str, partition: i32) -> Option<i32> {
+        Some(self.state.topics.by_name(topic)?.partition(partition)?.leader_epoch)
+    }
+
+    /// Returns the number of a topic's partitions, `None` when there is no such topic.
+    pub fn partition_count(&self, topic: &str) -> Option<usize> {
+        Some(self.state.topics.by_name(topic)?.partitions.len())
+    }
+
+    /// Returns the id of a topic.
+    pub fn topic_id(&self, topic: &str) -> Option<Uuid> {
+        self.state.topics.id_of(topic)
+    }
+
+    /// Returns the names of all topics, sorted.
+    pub fn topic_names(&self) -> impl Iterator<Item = &str> {
+        self.state.topics.iter().map(|t| t.name.as_str())
+    }
+
+    /// Returns the offsets of a partition.
+    pub fn watermarks(&self, topic: &str, partition: i32) -> Option<Watermarks> {
+        let log = &self.state.topics.by_name(topic)?.partition(partition)?.log;
+        Some(Watermarks {
+            log_start_offset: log.start_offset(),
+            high_watermark: log.high_watermark(),
+            last_stable_offset: log.last_stable_offset(),
+            log_end_offset: log.end_offset(),
+            size_bytes: log.size_bytes(),
+        })
+    }
+
+    /// Returns all batches of a partition's log, without copying their bytes.
+    pub fn partition_batches(&self, topic: &str, partition: i32) -> Option<Vec<Records>> {
+        let log = &self.state.topics.by_name(topic)?.partition(partition)?.log;
+        Some(log.batches().cloned().collect())
+    }
+
+    // ---------------------------------------------------------------- groups
+
+    /// Returns a snapshot of a group, `None` when no member ever joined and no offset was committed.
+    pub fn group_view(&self, group: &str) -> Option<GroupView> {
+        Some(GroupView::new(self.groups.get(group)?, &self.state.topics))
+    }
+
+    /// Returns the offset that a group has committed for a partition.
+    pub fn committed_offset(&self, group: &str, topic: &str, partition: i32) -> Option<i64> {
+        Some(self.groups.get(group)?.offsets.get(topic, partition)?.offset)
+    }
+
+    /// Returns the ids of a group's members, sorted.
+    pub fn group_members(&self, group: &str) -> Vec<String> {
+        match self.groups.get(group).map(|g| g.membership()) {
+            Some(Membership::Classic(classic)) => classic.members().map(|m| m.id.clone()).collect(),
+            Some(Membership::Consumer(consumer)) => consumer.members().map(|m| m.id.clone()).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Removes a group with its offsets.
+    ///
+    /// # Errors
+    /// GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP when it has members.
+    pub fn delete_group(&mut self, id: &str) -> Result<(), ErrorCode> {
+        self.groups.delete(&mut self.state, id)
+    }
+
+    /// Records every accepted join from now on, for [`Cluster::take_joins`].
+    pub fn log_joins(&mut self) {
+        self.state.history.joins.enable();
+    }
+
+    /// Returns the joins since the last call, in order.
+    pub fn take_joins(&mut self) -> Vec<JoinRecord> {
+        self.state.history.joins.take()
+    }
+
+    /// Records every commit from now on, for [`Cluster::take_commits`].
+    pub fn log_commits(&mut self) {
+        self.state.history.commits.enable();
+    }
+
+    /// Returns the commits since the last call, in order.
+    pub fn take_commits(&mut self) -> Vec<CommitRecord> {
+        self.state.history.commits.take()
+    }
+
+    // ---------------------------------------------------------------- transactions
+
+    /// Returns a snapshot of a transactional id, `None` when no producer ever initialized it.
+    pub fn transaction_view(&self, id: &str) -> Option<TransactionView> {
+        self.transactions.get(id).map(TransactionView::new)
+    }
+
+    /// Returns true when a transaction is open or being ended.
+    pub fn has_open_transactions(&self) -> bool {
+        self.transactions.iter().any(|(_, t)| t.is_open())
+    }
+
+    /// Records every step of every transaction from now on, for [`Cluster::take_transaction_steps`].
+    pub fn log_transaction_steps(&mut self) {
+        self.state.history.transaction_steps.enable();
+    }
+
+    /// Returns the steps since the last call, in order.
+    pub fn take_transaction_steps(&mut self) -> Vec<TransactionRecord> {
+        self.state.history.transaction_steps.take()
+    }
+
+    // ---------------------------------------------------------------- requests
+
+    /// Records connections and requests from now on, up to a million entries. A request is recorded on arrival, served
+    /// or not.
+    pub fn record(&mut self) {
+        self.recorder.enable();
+    }
+
+    /// Returns the recorded connections and requests.
+    pub fn recorded(&self) -> &[Recorded] {
+        self.recorder.entries()
+    }
+
+    /// Removes the recorded connections and requests.
+    pub fn clear_record(&mut self) {
+        self.recorder.clear();
+    }
+
+    /// Calls `listener` with a line of text for each request from now on, and its outcome. The cluster calls it while it
+    /// serves the request: `listener` must be quick and must not call the cluster.
+    pub fn observe(&mut self, listener: impl Fn(String) + Send + Sync + 'static) {
+        self.observer = Observer::new(listener);
+    }
+
+    /// Returns the metrics that clients have pushed, oldest first.
+    pub fn pushed_metrics(&self) -> &[MetricsPush] {
+        self.telemetry.pushes()
     }
 }

@@ -1,6 +1,6 @@
 //! What a cluster is made of and how its brokers are set up.
 
-use crate::{BrokerId, MigrationPolicy};
+use crate::ids::BrokerId;
 
 /// The settings of a [`Cluster`](crate::Cluster). Names and defaults are those of Kafka's broker configuration, except
 /// where a test cluster wants another default; those fields say so.
@@ -91,6 +91,32 @@ pub struct ClusterConfig {
     /// Whether leaders send consumers that name their rack to a replica there, as Kafka's `RackAwareReplicaSelector`
     /// does (KIP-392).
     pub rack_aware_fetch: bool,
+}
+
+/// Which way groups may go (`group.consumer.migration.policy`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MigrationPolicy {
+    /// From the classic to the consumer protocol and back.
+    #[default]
+    Bidirectional,
+    /// To the consumer protocol only.
+    Upgrade,
+    /// Back to the classic protocol only.
+    Downgrade,
+    /// Neither way.
+    Disabled,
+}
+
+impl MigrationPolicy {
+    /// The value under Kafka's name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bidirectional => "bidirectional",
+            Self::Upgrade => "upgrade",
+            Self::Downgrade => "downgrade",
+            Self::Disabled => "disabled",
+        }
+    }
 }
 
 impl Default for ClusterConfig {

@@ -1,252 +1,116 @@
-//! The way of a request into the cluster and of its answer out of it.
-
-use std::fmt;
+//! The path of requests into the cluster and of responses out of it.
 
 use bytes::Bytes;
-use ottla_protocol::{
-    ApiKey, DecodeError, EncodeError, ErrorCode, Frame, Message, Reader, RequestHeader, encode_response,
-};
+use ottla_protocol::{ApiKey, ErrorCode, Frame, Reader, RequestHeader};
 
 use crate::Time;
-use crate::cluster::{BrokerId, Cluster, ConnectionId};
-use crate::connection::ConnectionKey;
+use crate::cluster::Cluster;
+use crate::connections::{Arrival, Delivery, Outgoing};
 use crate::faults::FaultAction;
 use crate::groups::ClassicGroup;
-use crate::handlers::{self, k18_api_versions};
-use crate::parked::{Token, Waiting};
+use crate::handlers::{self, Api, Served, k18_api_versions};
+use crate::ids::{BrokerId, ConnectionId, ConnectionKey};
 use crate::recorder::ClientAction;
+use crate::replication;
+use crate::request::{CloseReason, Context};
+use crate::state::ClusterState;
 use crate::timers::Timer;
 
-/// What becomes of a request.
+/// The immediate result of a request.
 #[derive(Debug)]
 pub enum Reply {
     /// The whole response, length prefix included, to be sent now.
     Now(Frame),
-    /// The answer comes out of [`Cluster::poll`]: the request waits for an event, for an earlier request of its
-    /// connection, or for the simulated round trip to end.
+    /// The response comes out of [`Cluster::poll`]: the request waits for an event, for an earlier request of its
+    /// connection, or for the simulated round trip.
     Later,
-    /// There is no answer, and there will be none (`acks=0`).
+    /// The request has no response (`acks=0`).
     None,
     /// The broker closes the connection. Call [`Cluster::disconnected`].
     Close(CloseReason),
 }
 
-/// Why a broker closes a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CloseReason {
-    /// The header or the body is not what its API and version say.
-    Malformed(DecodeError),
-    /// The request's API or version is not served. (An ApiVersions request is answered whatever its version.)
-    Unsupported {
-        /// The API asked for.
-        api: ApiKey,
-        /// The version asked for.
-        version: i16,
-    },
-    /// A produce request with `acks=0` failed, which Kafka can tell in no other way.
-    UnacknowledgedFailure,
-    /// The broker went down or out of reach.
-    BrokerDown,
-    /// A fault that was put on the request.
-    Fault,
-    /// The response could not be written.
-    Response(EncodeError),
-}
-
-impl fmt::Display for CloseReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed(error) => write!(f, "malformed request: {error}"),
-            Self::Unsupported { api, version } => write!(f, "{api} version {version} is not served"),
-            Self::UnacknowledgedFailure => f.write_str("a produce request with acks=0 failed"),
-            Self::BrokerDown => f.write_str("the broker is down"),
-            Self::Fault => f.write_str("an injected fault"),
-            Self::Response(error) => write!(f, "the response cannot be written: {error}"),
-        }
-    }
-}
-
-/// What leaves the cluster on a connection.
-#[derive(Debug)]
-pub enum Delivery {
-    /// A whole response, length prefix included.
-    Frame(Frame),
-    /// The broker closes the connection, after what it sent before. Call [`Cluster::disconnected`].
-    Close(CloseReason),
-}
-
-/// Something for the caller to send.
-#[derive(Debug)]
-pub struct Outgoing {
-    /// The broker that sends.
-    pub broker: BrokerId,
-    /// The connection to send on.
-    pub connection: ConnectionId,
-    /// What to send.
-    pub delivery: Delivery,
-}
-
-/// What handlers know of a request besides its body.
-#[derive(Debug, Clone)]
-pub(crate) struct Context {
-    pub(crate) broker: BrokerId,
-    pub(crate) connection: ConnectionId,
-    pub(crate) api: ApiKey,
-    pub(crate) version: i16,
-    pub(crate) correlation_id: i32,
-    pub(crate) client_id: String,
-    pub(crate) throttle_time_ms: i32,
-    /// Microseconds by which a fault holds the answer back.
-    pub(crate) delay_us: u64,
-    /// A fault loses the answer.
-    pub(crate) lose_response: bool,
-    /// A fault keeps the answer for ever, and all that comes after it on the connection.
-    pub(crate) hang: bool,
-    /// A fault answers what was done with this error.
-    pub(crate) error_after: Option<ErrorCode>,
-    /// A refusal concerns the request as a whole where its response can say so.
-    pub(crate) refuse_whole: bool,
-    /// A refusal blames one record in so many.
-    pub(crate) bad_records: Option<u32>,
-}
-
-impl Context {
-    pub(crate) fn key(&self) -> ConnectionKey {
-        (self.broker, self.connection)
-    }
-
-    /// The request and what was done with it, for who observes.
-    fn told(&self, served: &Served) -> String {
-        let done = match served {
-            Served::Frame(frame) => format!("answered with {} bytes", frame.len()),
-            Served::Parked => "answered later".to_owned(),
-            Served::Nothing => "not answered".to_owned(),
-            Served::Close(reason) => format!("the connection is closed: {reason:?}"),
-        };
-        format!(
-            "broker {}: {}Request (v{}, CorrId {}) of {} on connection {}: {done}",
-            self.broker, self.api, self.version, self.correlation_id, self.client_id, self.connection.0
-        )
-    }
-
-    /// The response as a frame, or why the connection has to be closed instead.
-    pub(crate) fn encode<M: Message>(&self, response: &M) -> Result<Frame, CloseReason> {
-        if self.lose_response {
-            return Err(CloseReason::Fault);
-        }
-        encode_response(self.correlation_id, response, self.version).map_err(CloseReason::Response)
-    }
-}
-
-/// What a handler did with a request, once its response is written.
-#[derive(Debug)]
-pub(crate) enum Served {
-    Frame(Frame),
-    /// Parked; it may have been completed already.
-    Parked,
-    Nothing,
-    Close(CloseReason),
-}
-
 impl Cluster {
-    /// Serves one request: `frame` is what followed the length prefix. Never panics, whatever the bytes.
+    /// Serves one request. `frame` is the request without its length prefix. Never panics, whatever the bytes.
     pub fn handle(&mut self, broker: BrokerId, connection: ConnectionId, frame: Bytes, now: Time) -> Reply {
         self.advance_clock(now);
         if !self.is_accepting(broker) {
             return Reply::Close(CloseReason::BrokerDown);
         }
         let key = (broker, connection);
-        self.record_request(key, &frame);
-        let state = self.connections.entry(key).or_default();
-        if state.closing {
-            return Reply::None;
+        let now = self.state.now;
+        self.recorder.push_request(&self.state.topics, key, &frame, now);
+        match self.state.connections.receive(key, frame, now) {
+            Arrival::Serve(frame) => self.serve_one(key, frame, true),
+            Arrival::Queued => Reply::Later,
+            Arrival::Dropped => Reply::None,
         }
-        if state.is_muted(self.now) {
-            state.waiting.push_back(frame);
-            return Reply::Later;
-        }
-        self.serve_one(key, frame, true)
     }
 
-    /// A client has connected. [`Cluster::handle`] finds out by itself; told earlier, the broker also closes connections
-    /// that have not sent anything. False when the broker takes none.
+    /// Opens a connection. [`Cluster::handle`] opens one, too; with this call the broker also closes connections that
+    /// have not sent anything. Returns false when the broker accepts no connections.
     pub fn connected(&mut self, broker: BrokerId, connection: ConnectionId) -> bool {
         let accepting = self.is_accepting(broker);
         if accepting {
-            self.connections.entry((broker, connection)).or_default();
-            self.record_connection((broker, connection), ClientAction::Connected);
+            let key = (broker, connection);
+            self.state.connections.open(key);
+            self.recorder.push(key, ClientAction::Connected, self.state.now);
         }
         accepting
     }
 
-    /// Ends a connection: requests that wait on it are forgotten, as is what was not yet taken for it.
+    /// Removes a connection, with its delayed requests and its output that was not yet fetched.
     pub fn disconnected(&mut self, broker: BrokerId, connection: ConnectionId) {
         let key = (broker, connection);
-        let Some(state) = self.connections.remove(&key) else {
+        let Some(removed) = self.state.connections.remove(key) else {
             return;
         };
-        let by_broker = state.closing;
-        self.record_connection(key, ClientAction::Disconnected { by_broker });
-        if let Some(token) = state.parked {
-            self.forget(token);
-        }
-        if state.untaken > 0 {
-            self.ready.retain(|out| (out.broker, out.connection) != key);
+        let by_broker = removed.closed_by_broker;
+        let action = ClientAction::Disconnected { by_broker };
+        self.recorder.push(key, action, self.state.now);
+        if let Some(id) = removed.delayed {
+            replication::forget(&mut self.state, id);
         }
     }
 
-    /// How many requests and answers of a connection are held here: a caller that reads from a socket stops reading
-    /// while there are many.
+    /// Returns the number of queued requests and responses of a connection. A caller that reads from a socket should
+    /// stop reading while there are many.
     pub fn backlog(&self, broker: BrokerId, connection: ConnectionId) -> usize {
-        let state = self.connections.get(&(broker, connection));
-        state.map_or(0, |s| s.waiting.len() + s.outbox.len() + s.untaken)
+        self.state.connections.backlog((broker, connection))
     }
 
-    /// Takes what is to be sent now, and lets everything happen whose time has come.
+    /// Fires the timers that are due, and returns the output to be sent now.
     pub fn poll(&mut self, now: Time) -> Vec<Outgoing> {
         self.advance_clock(now);
         loop {
-            if let Some(timer) = self.timers.pop_due(self.now) {
+            if let Some(timer) = self.state.timers.pop_due(self.state.now) {
                 self.fire(timer);
-            } else if let Some(key) = self.resumable.pop_front() {
+            } else if let Some(key) = self.state.connections.next_resumable() {
                 self.resume(key);
             } else {
                 break;
             }
         }
-        let out: Vec<_> = self.ready.drain(..).collect();
-        for sent in &out {
-            if let Some(state) = self.connections.get_mut(&(sent.broker, sent.connection)) {
-                state.untaken = 0;
-            }
-        }
-        out
+        self.state.connections.take_ready()
     }
 
-    /// When [`Cluster::poll`] has to be called at the latest. The time may be in the past, which means at once.
+    /// Returns the latest time for the next call of [`Cluster::poll`]. A time in the past means at once.
     pub fn next_wake(&self) -> Option<Time> {
-        if !self.ready.is_empty() || !self.resumable.is_empty() {
-            return Some(self.now);
+        match self.state.connections.has_work() {
+            true => Some(self.state.now),
+            false => self.state.timers.next(),
         }
-        self.timers.next()
     }
 
-    /// Tells the cluster the time without doing anything else. Callers that change the cluster from outside do this
-    /// first, so that what they set off counts from now.
+    /// Advances the cluster's clock only. Callers that change the cluster from outside do this first, so that the
+    /// resulting timers start now.
     pub fn advance_clock(&mut self, now: Time) {
-        self.now = self.now.max(now);
+        self.state.now = self.state.now.max(now);
     }
 
-    /// Serves what arrived while the connection was muted, until it is muted again.
+    /// Serves the queued requests of a connection until it is muted again.
     fn resume(&mut self, key: ConnectionKey) {
-        while let Some(state) = self.connections.get_mut(&key) {
-            if state.hung || state.parked.is_some() || state.muted_until > self.now || state.closing {
-                return;
-            }
-            let Some(frame) = state.waiting.pop_front() else {
-                return;
-            };
+        while let Some(frame) = self.state.connections.next_waiting(key, self.state.now) {
             self.serve_one(key, frame, false);
         }
     }
@@ -255,10 +119,10 @@ impl Cluster {
     fn serve_one(&mut self, key: ConnectionKey, frame: Bytes, direct: bool) -> Reply {
         let (served, context) = self.serve(key, frame);
         if let Some(context) = &context {
-            self.observer.tell(|| context.told(&served));
+            self.observer.emit(|| summary(context, &served));
         }
         if let Some(context) = context.as_ref().filter(|c| c.hang) {
-            self.hang(context.key());
+            self.state.connections.hang(context.key());
             return match served {
                 Served::Nothing => Reply::None,
                 _ => Reply::Later,
@@ -268,39 +132,29 @@ impl Cluster {
         if let Some(context) = &context
             && matches!(served, Served::Frame(_))
         {
-            self.throttle(context);
+            self.state.throttle(context);
         }
         let delivery = match served {
             Served::Frame(frame) => Delivery::Frame(frame),
             Served::Close(reason) => Delivery::Close(reason),
-            Served::Parked => return Reply::Later,
+            Served::Delayed => return Reply::Later,
             Served::Nothing => return Reply::None,
         };
-        if direct && delay_us == 0 && self.faults.round_trip_us(key.0) == 0 && self.is_drained(key) {
+        if direct
+            && delay_us == 0
+            && self.state.faults.round_trip_us(key.0) == 0
+            && self.state.connections.is_drained(key)
+        {
             return match delivery {
                 Delivery::Frame(frame) => Reply::Now(frame),
                 Delivery::Close(reason) => {
-                    self.mark_closing(key);
+                    self.state.connections.close(key);
                     Reply::Close(reason)
                 }
             };
         }
-        self.deliver(key, delivery, delay_us);
+        self.state.deliver(key, delivery, delay_us);
         Reply::Later
-    }
-
-    /// True when nothing that was answered earlier on the connection is still here.
-    fn is_drained(&self, key: ConnectionKey) -> bool {
-        self.connections
-            .get(&key)
-            .is_some_and(|s| s.outbox.is_empty() && s.untaken == 0)
-    }
-
-    fn mark_closing(&mut self, key: ConnectionKey) {
-        if let Some(state) = self.connections.get_mut(&key) {
-            state.closing = true;
-            state.waiting.clear();
-        }
     }
 
     /// Parses the header, meets faults, and hands the body to the handler of its API.
@@ -318,7 +172,7 @@ impl Cluster {
             version,
             correlation_id: header.correlation_id,
             client_id: header.client_id.unwrap_or_default(),
-            throttle_time_ms: self.faults.throttle_ms(api),
+            throttle_time_ms: self.state.faults.throttle_ms(api),
             delay_us: 0,
             lose_response: false,
             hang: false,
@@ -334,8 +188,8 @@ impl Cluster {
             return (served, Some(context));
         };
         let mut refusal = None;
-        let queued = self.faults.next(key.0, api);
-        if let Some(fault) = queued.or_else(|| self.fault_by_rule(key.0, api, version, &reader)) {
+        let queued = self.state.faults.next(key.0, api);
+        if let Some(fault) = queued.or_else(|| self.rules.apply(&self.state.topics, key.0, api, version, &reader)) {
             context.delay_us = fault.delay_us;
             match fault.action {
                 FaultAction::Serve => {}
@@ -364,9 +218,9 @@ impl Cluster {
     }
 
     /// The handler for this version of an API, if the brokers serve it.
-    fn served_api(&self, api: ApiKey, version: i16) -> Option<&'static handlers::Api> {
+    fn served_api(&self, api: ApiKey, version: i16) -> Option<&'static Api> {
         let handler = handlers::find(api)?;
-        let (min, max) = match self.faults.versions(api) {
+        let (min, max) = match self.state.faults.versions(api) {
             None => (handler.min_version, handler.max_version),
             Some(None) => return None,
             Some(Some((min, max))) => {
@@ -381,125 +235,50 @@ impl Cluster {
         (min..=max).contains(&version).then_some(handler)
     }
 
-    /// Sends on a connection, after all that was sent on it before, held back by the broker's round trip time and by
-    /// `delay_us`.
-    pub(crate) fn deliver(&mut self, key: ConnectionKey, delivery: Delivery, delay_us: u64) {
-        let delay_us = delay_us.saturating_add(self.faults.round_trip_us(key.0));
-        let Some(state) = self.connections.get_mut(&key) else {
-            return;
-        };
-        if matches!(delivery, Delivery::Close(_)) {
-            state.closing = true;
-            state.waiting.clear();
-        }
-        let previous = state.outbox.back().map_or(Time::ZERO, |(at, _)| *at);
-        let at = self.now.plus_us(delay_us).max(previous);
-        if at <= self.now && state.outbox.is_empty() {
-            state.untaken += 1;
-            self.ready.push_back(Outgoing {
-                broker: key.0,
-                connection: key.1,
-                delivery,
-            });
-        } else {
-            state.outbox.push_back((at, delivery));
-            self.timers.set(at, Timer::Release(key));
-        }
-    }
-
-    /// Sends on a connection at once, overtaking what is held back.
-    pub(crate) fn deliver_now(&mut self, key: ConnectionKey, delivery: Delivery) {
-        if let Some(state) = self.connections.get_mut(&key) {
-            state.closing |= matches!(delivery, Delivery::Close(_));
-            state.untaken += 1;
-            self.ready.push_back(Outgoing {
-                broker: key.0,
-                connection: key.1,
-                delivery,
-            });
-        }
-    }
-
-    /// Nothing leaves on a connection any more, and nothing that it brings is served.
-    pub(crate) fn hang(&mut self, key: ConnectionKey) {
-        if let Some(state) = self.connections.get_mut(&key) {
-            state.hung = true;
-        }
-    }
-
-    /// Moves what has been held back long enough to the caller's side.
-    fn release(&mut self, key: ConnectionKey) {
-        let Some(state) = self.connections.get_mut(&key) else {
-            return;
-        };
-        while state.outbox.front().is_some_and(|(at, _)| *at <= self.now) {
-            if let Some((_, delivery)) = state.outbox.pop_front() {
-                state.untaken += 1;
-                self.ready.push_back(Outgoing {
-                    broker: key.0,
-                    connection: key.1,
-                    delivery,
-                });
-            }
-        }
-    }
-
-    /// Mutes a connection whose response said that it is throttled.
-    pub(crate) fn throttle(&mut self, context: &Context) {
-        if context.throttle_time_ms <= 0 {
-            return;
-        }
-        let key = context.key();
-        let until = self.now.plus_ms(context.throttle_time_ms);
-        if let Some(state) = self.connections.get_mut(&key) {
-            state.muted_until = until;
-            self.timers.set(until, Timer::Unmute(key));
-        }
-    }
-
     fn fire(&mut self, timer: Timer) {
+        let state = &mut self.state;
         match timer {
-            Timer::RequestExpired(token) => self.request_expired(token),
-            Timer::Release(key) => self.release(key),
-            Timer::Unmute(key) => self.resumable.push_back(key),
+            Timer::RequestExpired(id) => replication::expire(state, id),
+            Timer::Release(key) => state.connections.release(key, state.now),
+            Timer::Unmute(key) => state.connections.resume(key),
             Timer::Replicated {
                 topic,
                 partition,
                 leader_epoch,
                 offset,
-            } => {
-                self.replicated(topic, partition, leader_epoch, offset);
-            }
+            } => replication::replicated(state, topic, partition, leader_epoch, offset),
             Timer::MemberSession { group, member } => {
-                self.classic_group_due(&group, |group, cluster| group.session_due(cluster, &member));
+                self.fire_classic(&group, |group, state| group.session_due(state, &member));
             }
-            Timer::JoinPhase { group } => self.classic_group_due(&group, ClassicGroup::join_phase_due),
-            Timer::SyncPhase { group } => self.classic_group_due(&group, ClassicGroup::sync_phase_due),
-            Timer::ConsumerMember { group, member, timer } => self.consumer_member_due(&group, &member, timer),
-            Timer::TransactionTimeout { id } => self.transaction_timed_out(&id),
-            Timer::TransactionMarkers { id } => self.markers_due(&id),
+            Timer::JoinPhase { group } => self.fire_classic(&group, ClassicGroup::join_phase_due),
+            Timer::SyncPhase { group } => self.fire_classic(&group, ClassicGroup::sync_phase_due),
+            Timer::ConsumerMember { group, member, timer } => {
+                if let Some(group) = self.groups.get_mut(&group) {
+                    group.consumer_timer_fired(state, &member, timer);
+                }
+            }
+            Timer::TransactionTimeout { id } => self.transaction_coordinator().timed_out(&id),
+            Timer::TransactionMarkers { id } => self.transaction_coordinator().markers_due(&id),
         }
     }
 
-    fn request_expired(&mut self, token: Token) {
-        match self.parked.get(&token).map(|p| &p.waiting) {
-            Some(Waiting::Fetch(_)) => self.complete_fetch(token),
-            Some(Waiting::Produce(_)) => self.expire_produce(token),
-            // Groups arrange their own timers.
-            Some(Waiting::JoinGroup | Waiting::SyncGroup) | None => {}
+    fn fire_classic(&mut self, group: &str, fire: impl FnOnce(&mut ClassicGroup, &mut ClusterState)) {
+        if let Some(group) = self.groups.get_mut(group) {
+            group.classic_timer_fired(&mut self.state, fire);
         }
     }
+}
 
-    /// Drops a parked request that nobody waits for any more.
-    fn forget(&mut self, token: Token) {
-        let Some(parked) = self.unpark(token) else {
-            return;
-        };
-        match parked.waiting {
-            Waiting::Fetch(fetch) => self.stop_waiting_for_records(token, &fetch),
-            Waiting::Produce(produce) => self.stop_waiting_for_replication(token, &produce),
-            // The group keeps the member; completing its token will find nobody.
-            Waiting::JoinGroup | Waiting::SyncGroup => {}
-        }
-    }
+/// Formats a request and its outcome for [`Cluster::observe`].
+fn summary(context: &Context, served: &Served) -> String {
+    let done = match served {
+        Served::Frame(frame) => format!("answered with {} bytes", frame.len()),
+        Served::Delayed => "answered later".to_owned(),
+        Served::Nothing => "not answered".to_owned(),
+        Served::Close(reason) => format!("the connection is closed: {reason:?}"),
+    };
+    format!(
+        "broker {}: {}Request (v{}, CorrId {}) of {} on connection {}: {done}",
+        context.broker, context.api, context.version, context.correlation_id, context.client_id, context.connection.0
+    )
 }

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use crate::cluster::Cluster;
-use crate::{BrokerId, CloseReason, Delivery};
+use crate::ids::BrokerId;
 
 /// What happens to one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,13 +46,13 @@ pub struct Fault {
 pub enum LeaderHints {
     /// Who leads now, and where it can be reached.
     #[default]
-    Right,
+    Current,
     /// Nothing.
     None,
     /// Another broker, under the leader epoch before.
     Stale,
     /// Who leads now, without an address.
-    Homeless,
+    NoAddress,
 }
 
 /// All faults in force.
@@ -67,9 +66,9 @@ pub(crate) struct Faults {
     versions: BTreeMap<ApiKey, Option<(i16, i16)>>,
     /// By API and topic: what requests for a partition are answered with.
     partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, ErrorCode>>,
-    pub(crate) leader_hints: LeaderHints,
+    leader_hints: LeaderHints,
     /// The next marker that would be written is not.
-    pub(crate) loses_marker: bool,
+    drops_next_marker: bool,
 }
 
 impl Faults {
@@ -111,91 +110,70 @@ impl Faults {
     pub(crate) fn versions(&self, api: ApiKey) -> Option<Option<(i16, i16)>> {
         self.versions.get(&api).copied()
     }
-}
 
-impl Cluster {
-    /// The next requests of this API, to whichever broker, are answered with these errors, one each.
-    /// [`ErrorCode::NONE`] lets one pass.
-    pub fn push_request_errors(&mut self, api: ApiKey, errors: &[ErrorCode]) {
-        for &error in errors {
-            let action = match error {
-                ErrorCode::NONE => FaultAction::Serve,
-                error => FaultAction::Error(error),
-            };
-            self.push_fault(None, api, Fault { action, delay_us: 0 });
-        }
+    pub(crate) fn leader_hints(&self) -> LeaderHints {
+        self.leader_hints
     }
 
-    /// The next request of this API, to `broker` or to whichever, meets this fault. Faults queue up. Those of one
-    /// broker are used up before those of any. ApiVersions in an unsupported version meets none.
-    pub fn push_fault(&mut self, broker: Option<BrokerId>, api: ApiKey, fault: Fault) {
-        self.faults.queued.entry((broker, api)).or_default().push_back(fault);
+    /// Returns true when the next marker is to be dropped, and resets that.
+    pub(crate) fn take_marker_drop(&mut self) -> bool {
+        std::mem::take(&mut self.drops_next_marker)
     }
 
-    /// How many faults wait for a request.
-    pub fn queued_faults(&self) -> usize {
-        self.faults.queued.values().map(VecDeque::len).sum()
+    // ---------------------------------------------------------------- changes
+
+    pub(crate) fn push(&mut self, broker: Option<BrokerId>, api: ApiKey, fault: Fault) {
+        self.queued.entry((broker, api)).or_default().push_back(fault);
     }
 
-    /// Forgets all faults that wait for a request of this API, whichever the broker.
-    pub fn clear_request_errors(&mut self, api: ApiKey) {
-        self.faults.queued.retain(|(_, key), _| *key != api);
+    pub(crate) fn queued_len(&self) -> usize {
+        self.queued.values().map(VecDeque::len).sum()
     }
 
-    /// Closes the connections that [`FaultAction::Hang`] has hit.
-    pub fn end_hangs(&mut self) {
-        let hung = self.connections.iter().filter(|(_, c)| c.hung && !c.closing);
-        let keys: Vec<_> = hung.map(|(key, _)| *key).collect();
-        for key in keys {
-            self.deliver_now(key, Delivery::Close(CloseReason::Fault));
-        }
+    /// Removes the queued faults of an API.
+    pub(crate) fn clear_api(&mut self, api: ApiKey) {
+        self.queued.retain(|(_, key), _| *key != api);
     }
 
-    /// Makes requests of this API for one partition fail with an error before anything is done for it, or ends that.
-    /// Obeyed by Produce, Fetch, ListOffsets, Metadata, OffsetCommit and OffsetFetch.
-    pub fn set_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32, error: Option<ErrorCode>) {
+    pub(crate) fn set_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32, error: Option<ErrorCode>) {
         let key = (api, topic.to_owned());
-        let errors = self.faults.partitions.entry(key.clone()).or_default();
+        let errors = self.partitions.entry(key.clone()).or_default();
         match error {
             Some(error) => _ = errors.insert(partition, error),
             None => _ = errors.remove(&partition),
         }
         if errors.is_empty() {
-            self.faults.partitions.remove(&key);
+            self.partitions.remove(&key);
         }
     }
 
-    /// What Produce responses say of the leader when another broker leads.
-    pub fn set_leader_hints(&mut self, hints: LeaderHints) {
-        self.faults.leader_hints = hints;
+    pub(crate) fn set_leader_hints(&mut self, hints: LeaderHints) {
+        self.leader_hints = hints;
     }
 
-    /// Every answer of the broker leaves this many microseconds after it was made; 0 means at once. Answers of one
-    /// connection keep their order.
-    pub fn set_round_trip_us(&mut self, broker: BrokerId, micros: u64) {
+    pub(crate) fn set_round_trip_us(&mut self, broker: BrokerId, micros: u64) {
         match micros {
-            0 => self.faults.round_trip_us.remove(&broker),
-            _ => self.faults.round_trip_us.insert(broker, micros),
+            0 => self.round_trip_us.remove(&broker),
+            _ => self.round_trip_us.insert(broker, micros),
         };
     }
 
-    /// Responses of this API carry this `throttle_time_ms`, and their connection is then muted as long (KIP-219).
-    /// 0 ends it.
-    pub fn set_throttle_ms(&mut self, api: ApiKey, millis: i32) {
+    pub(crate) fn set_throttle_ms(&mut self, api: ApiKey, millis: i32) {
         match millis {
-            ..=0 => self.faults.throttle_ms.remove(&api),
-            _ => self.faults.throttle_ms.insert(api, millis),
+            ..=0 => self.throttle_ms.remove(&api),
+            _ => self.throttle_ms.insert(api, millis),
         };
     }
 
-    /// Narrows the versions of an API that the brokers advertise and serve to those within `min..=max`; `None` hides
-    /// the API.
-    pub fn set_api_versions(&mut self, api: ApiKey, versions: Option<(i16, i16)>) {
-        self.faults.versions.insert(api, versions);
+    pub(crate) fn set_versions(&mut self, api: ApiKey, versions: Option<(i16, i16)>) {
+        self.versions.insert(api, versions);
     }
 
-    /// Brokers serve all versions of the API again.
-    pub fn reset_api_versions(&mut self, api: ApiKey) {
-        self.faults.versions.remove(&api);
+    pub(crate) fn reset_versions(&mut self, api: ApiKey) {
+        self.versions.remove(&api);
+    }
+
+    pub(crate) fn drop_next_marker(&mut self) {
+        self.drops_next_marker = true;
     }
 }

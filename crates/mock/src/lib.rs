@@ -1,34 +1,41 @@
 //! An in-process Kafka cluster for demos, tests and simulations.
 //!
 //! [`Cluster`] is a whole cluster as a state machine: requests and the time go in, responses come out, and nothing else
-//! happens. [`Embedded`] puts it behind TCP sockets of this machine. It behaves as Kafka 4.x brokers do, error codes
+//! happens. [`EmbeddedCluster`] puts it behind TCP sockets of this machine. It behaves as Kafka 4.x brokers do, error codes
 //! included; each file under `handlers/` says what its API does and what it leaves out.
 
 #![forbid(unsafe_code)]
 
+mod api_error;
+mod batch_validation;
+mod brokers;
 mod cluster;
+mod cluster_control;
 mod config;
-mod connection;
-mod control;
+mod connections;
 mod coordinators;
 mod dispatch;
 mod faults;
+mod fetch;
 mod fetch_session;
-mod front;
 mod groups;
 mod handlers;
-mod limits;
+mod history;
+mod ids;
 mod log;
-mod message_sets;
+mod metadata;
 mod observer;
-mod parked;
-mod pending_produce;
+mod producer_ids;
 mod producer_state;
-mod producers;
+mod purgatory;
 mod recorder;
+mod replication;
+mod request;
 mod request_parts;
 mod rng;
 mod rules;
+mod state;
+mod tcp_server;
 mod telemetry;
 #[cfg(test)]
 mod test_util;
@@ -37,22 +44,27 @@ mod tests;
 mod time;
 mod timers;
 mod topic_config;
+mod topic_creation;
 mod topics;
 mod transaction_index;
 mod transactions;
-mod waiters;
 
-pub use cluster::{BrokerId, Cluster, ConnectionId};
-pub use config::ClusterConfig;
-pub use control::{NewTopic, Refusal, Watermarks};
+pub use api_error::ApiError;
+pub use cluster::{Cluster, Watermarks};
+pub use config::{ClusterConfig, MigrationPolicy};
+pub use connections::{Delivery, Outgoing};
 pub use coordinators::CoordinatorKind;
-pub use dispatch::{CloseReason, Delivery, Outgoing, Reply};
+pub use dispatch::Reply;
 pub use faults::{Fault, FaultAction, LeaderHints};
-pub use front::Embedded;
-pub use groups::{CommitRecord, GroupMemberView, GroupView, JoinRecord, MigrationPolicy};
+pub use groups::{GroupMemberView, GroupView};
+pub use history::{CommitRecord, JoinRecord, TransactionRecord, TransactionStep};
+pub use ids::{BrokerId, ConnectionId};
 pub use recorder::{ClientAction, Recorded};
+pub use request::CloseReason;
 pub use request_parts::RequestPart;
 pub use rules::{RequestMatch, Rule, RuleId};
+pub use tcp_server::EmbeddedCluster;
 pub use telemetry::{MetricsPush, MetricsSubscription};
 pub use time::Time;
-pub use transactions::{TransactionRecord, TransactionStep, TransactionView};
+pub use topic_creation::NewTopic;
+pub use transactions::TransactionView;

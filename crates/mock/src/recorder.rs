@@ -1,11 +1,12 @@
 //! A record of what clients did: connections and requests, in the order in which they came.
 
+use bytes::Bytes;
 use ottla_protocol::{ApiKey, Reader, RequestHeader};
 
 use crate::Time;
-use crate::cluster::{BrokerId, Cluster, ConnectionId};
-use crate::connection::ConnectionKey;
+use crate::ids::{BrokerId, ConnectionId, ConnectionKey};
 use crate::request_parts::{RequestPart, request_parts};
+use crate::topics::Topics;
 
 /// Entries that are kept; later ones are lost.
 const ENTRIES_MAX: usize = 1_000_000;
@@ -48,34 +49,28 @@ pub enum ClientAction {
     },
 }
 
-/// The entries, if recording was asked for.
+/// The recorded actions, if recording is enabled.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(Option<Vec<Recorded>>);
 
-impl Cluster {
-    /// Keeps a record of connections and requests from now on, of a million entries at most. A request counts when it
-    /// arrives, whether it is ever served or not.
-    pub fn record(&mut self) {
-        self.recorder.0.get_or_insert_default();
+impl Recorder {
+    pub(crate) fn enable(&mut self) {
+        self.0.get_or_insert_default();
     }
 
-    /// The records so far.
-    pub fn recorded(&self) -> &[Recorded] {
-        self.recorder.0.as_deref().unwrap_or_default()
+    pub(crate) fn entries(&self) -> &[Recorded] {
+        self.0.as_deref().unwrap_or_default()
     }
 
-    /// Empties the record.
-    pub fn clear_record(&mut self) {
-        if let Some(entries) = &mut self.recorder.0 {
+    pub(crate) fn clear(&mut self) {
+        if let Some(entries) = &mut self.0 {
             entries.clear();
         }
     }
 
-    /// Records the start or the end of a connection.
-    pub(crate) fn record_connection(&mut self, key: ConnectionKey, what: ClientAction) {
-        let at = self.now;
-        if let Some(entries) = self.recorder.0.as_mut().filter(|e| e.len() < ENTRIES_MAX) {
-            let (broker, connection) = key;
+    /// Records an action.
+    pub(crate) fn push(&mut self, (broker, connection): ConnectionKey, what: ClientAction, at: Time) {
+        if let Some(entries) = self.0.as_mut().filter(|e| e.len() < ENTRIES_MAX) {
             entries.push(Recorded {
                 at,
                 broker,
@@ -85,9 +80,9 @@ impl Cluster {
         }
     }
 
-    /// Records a request: `frame` is what followed the length prefix. A header that cannot be read is left out.
-    pub(crate) fn record_request(&mut self, key: ConnectionKey, frame: &bytes::Bytes) {
-        if self.recorder.0.is_none() {
+    /// Records a request. `frame` is the request without its length prefix. A malformed header is not recorded.
+    pub(crate) fn push_request(&mut self, topics: &Topics, key: ConnectionKey, frame: &Bytes, at: Time) {
+        if self.0.is_none() {
             return;
         }
         let mut reader = Reader::new(frame.clone());
@@ -99,8 +94,8 @@ impl Cluster {
             version: header.api_version,
             correlation_id: header.correlation_id,
             client_id: header.client_id.unwrap_or_default(),
-            parts: request_parts(self, header.api_key, header.api_version, &reader),
+            parts: request_parts(topics, header.api_key, header.api_version, &reader),
         };
-        self.record_connection(key, what);
+        self.push(key, what, at);
     }
 }

@@ -8,7 +8,7 @@ use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest};
 use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, Message, Reader, Uuid};
 
-use crate::cluster::Cluster;
+use crate::topics::Topics;
 
 /// One topic, or one partition of it, as a request names it. Fields that the API does not have are -1.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,9 +76,9 @@ impl RequestPart {
 
 /// Reads the parts of a request whose body is next in `reader`. Empty for other APIs than Produce, Fetch, ListOffsets,
 /// Metadata and OffsetCommit, and for a body that cannot be read.
-pub(crate) fn request_parts(cluster: &Cluster, api: ApiKey, version: i16, reader: &Reader) -> Vec<RequestPart> {
+pub(crate) fn request_parts(topics: &Topics, api: ApiKey, version: i16, reader: &Reader) -> Vec<RequestPart> {
     let name = |name: &str, id: Uuid| match name.is_empty() {
-        true => cluster.topics.by_id(id).map_or_else(String::new, |t| t.name.clone()),
+        true => topics.by_id(id).map_or_else(String::new, |t| t.name.clone()),
         false => name.to_owned(),
     };
     let mut parts = Vec::new();

@@ -2,9 +2,10 @@
 
 use ottla_protocol::{ApiKey, Reader};
 
-use crate::cluster::{BrokerId, Cluster};
 use crate::faults::Fault;
+use crate::ids::BrokerId;
 use crate::request_parts::request_parts;
+use crate::topics::Topics;
 
 /// The requests that a rule is about. A field that is `None` matches every request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,41 +50,36 @@ impl Rules {
         let mut rules = self.rules.iter().map(|(_, rule)| &rule.on);
         rules.any(|on| on.api.is_none_or(|a| a == api) && (on.topic.is_some() || on.partition.is_some()))
     }
-}
 
-impl Cluster {
-    /// Adds a rule. The first rule in the order of their addition that matches a request and is past its `skip`
-    /// decides; rules that match and are not counts the request. Faults of [`Cluster::push_fault`] come first.
-    /// ApiVersions in an unsupported version meets none.
-    pub fn add_rule(&mut self, rule: Rule) -> RuleId {
-        self.rules.last_id += 1;
-        let id = RuleId(self.rules.last_id);
-        self.rules.rules.push((id, rule));
+    pub(crate) fn add(&mut self, rule: Rule) -> RuleId {
+        self.last_id += 1;
+        let id = RuleId(self.last_id);
+        self.rules.push((id, rule));
         id
     }
 
-    /// Removes a rule. Returns whether it was still in force.
-    pub fn remove_rule(&mut self, id: RuleId) -> bool {
-        let before = self.rules.rules.len();
-        self.rules.rules.retain(|(known, _)| *known != id);
-        self.rules.rules.len() < before
+    /// Removes a rule. Returns true when it was in force.
+    pub(crate) fn remove(&mut self, id: RuleId) -> bool {
+        let before = self.rules.len();
+        self.rules.retain(|(known, _)| *known != id);
+        self.rules.len() < before
     }
 
-    /// Removes all rules.
-    pub fn clear_rules(&mut self) {
-        self.rules.rules.clear();
+    pub(crate) fn clear(&mut self) {
+        self.rules.clear();
     }
 
     /// Returns the fault that the rules have for a request, and counts the request. `reader` is at the body.
-    pub(crate) fn fault_by_rule(
+    pub(crate) fn apply(
         &mut self,
+        topics: &Topics,
         broker: BrokerId,
         api: ApiKey,
         version: i16,
         reader: &Reader,
     ) -> Option<Fault> {
-        let parts = match self.rules.needs_parts(api) {
-            true => request_parts(self, api, version, reader),
+        let parts = match self.needs_parts(api) {
+            true => request_parts(topics, api, version, reader),
             false => Vec::new(),
         };
         let matches = |on: &RequestMatch| {
@@ -97,7 +93,7 @@ impl Cluster {
         };
         let mut used_up = None;
         let mut fault = None;
-        for (id, rule) in self.rules.rules.iter_mut().filter(|(_, rule)| matches(&rule.on)) {
+        for (id, rule) in self.rules.iter_mut().filter(|(_, rule)| matches(&rule.on)) {
             if rule.skip > 0 {
                 rule.skip -= 1;
                 continue;
@@ -110,7 +106,7 @@ impl Cluster {
             break;
         }
         if let Some(id) = used_up {
-            self.remove_rule(id);
+            self.remove(id);
         }
         fault
     }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use ottla_protocol::compression::Codec;
 use ottla_protocol::{ErrorCode, Uuid};
 
-use crate::cluster::{BrokerId, Cluster};
+use crate::ids::BrokerId;
 
 /// What the cluster wants of clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,28 +55,44 @@ pub struct MetricsPush {
 #[derive(Debug, Default)]
 pub(crate) struct Telemetry {
     /// Brokers without a receiver for metrics do not offer the requests.
-    pub(crate) subscription: Option<MetricsSubscription>,
-    pub(crate) subscription_id: i32,
-    pub(crate) pushes: Vec<MetricsPush>,
+    subscription: Option<MetricsSubscription>,
+    subscription_id: i32,
+    pushes: Vec<MetricsPush>,
     /// Answers the next push in place of taking it.
-    pub(crate) next_error: Option<ErrorCode>,
+    next_error: Option<ErrorCode>,
 }
 
-impl Cluster {
-    /// Has the brokers want these metrics from now on; `None` takes the receiver away: the requests are not offered to
-    /// connections that are made later. Clients hear of a change when they push next.
-    pub fn subscribe_to_metrics(&mut self, subscription: Option<MetricsSubscription>) {
-        self.telemetry.subscription = subscription;
-        self.telemetry.subscription_id += 1;
+impl Telemetry {
+    /// Returns the subscription, `None` when the brokers do not offer the telemetry APIs.
+    pub(crate) fn subscription(&self) -> Option<&MetricsSubscription> {
+        self.subscription.as_ref()
     }
 
-    /// What clients have pushed so far, oldest first.
-    pub fn pushed_metrics(&self) -> &[MetricsPush] {
-        &self.telemetry.pushes
+    pub(crate) fn subscription_id(&self) -> i32 {
+        self.subscription_id
     }
 
-    /// Has the next push answered with an error.
-    pub fn refuse_next_push(&mut self, error: ErrorCode) {
-        self.telemetry.next_error = Some(error);
+    /// Replaces the subscription under the next id.
+    pub(crate) fn subscribe(&mut self, subscription: Option<MetricsSubscription>) {
+        self.subscription = subscription;
+        self.subscription_id += 1;
+    }
+
+    /// Returns the accepted pushes, oldest first.
+    pub(crate) fn pushes(&self) -> &[MetricsPush] {
+        &self.pushes
+    }
+
+    pub(crate) fn push(&mut self, push: MetricsPush) {
+        self.pushes.push(push);
+    }
+
+    pub(crate) fn fail_next_push(&mut self, error: ErrorCode) {
+        self.next_error = Some(error);
+    }
+
+    /// Returns the error for the next push, and resets it.
+    pub(crate) fn take_error(&mut self) -> Option<ErrorCode> {
+        self.next_error.take()
     }
 }

@@ -5,15 +5,26 @@ use std::collections::BTreeMap;
 use ottla_protocol::Uuid;
 
 use crate::Time;
-use crate::connection::ConnectionKey;
-use crate::groups::MemberTimer;
-use crate::parked::Token;
+use crate::ids::{ConnectionKey, DelayedId};
+
+/// What a member is waited for, each for a limited time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MemberTimer {
+    /// Its next heartbeat.
+    Session,
+    /// To give up what it has to (consumer protocol).
+    Revocation,
+    /// To join again (classic protocol).
+    Join,
+    /// To fetch its assignment (classic protocol).
+    Sync,
+}
 
 /// What a timer does when it fires.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// A parked request has waited as long as it may.
-    RequestExpired(Token),
+    RequestExpired(DelayedId),
     /// The first response in a connection's outbox has been held back long enough.
     Release(ConnectionKey),
     /// A throttled connection is listened to again.

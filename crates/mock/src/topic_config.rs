@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use ottla_protocol::ErrorCode;
 
-use crate::cluster::Cluster;
+use crate::api_error::ApiError;
 use crate::config::ClusterConfig;
-use crate::control::Refusal;
 
 /// What has settings, by DescribeConfigs' numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,33 +24,33 @@ impl ConfigResource {
     }
 
     /// Refuses what a request names twice.
-    pub(crate) fn check_named_once(&self, named: &[Self]) -> Result<(), Refusal> {
+    pub(crate) fn check_named_once(&self, named: &[Self]) -> Result<(), ApiError> {
         match named.iter().filter(|other| *other == self).count() {
             ..=1 => Ok(()),
             _ => {
                 let message = "Each resource must appear at most once.";
-                Err(Refusal::new(ErrorCode::INVALID_REQUEST, message))
+                Err(ApiError::new(ErrorCode::INVALID_REQUEST, message))
             }
         }
     }
 
     /// What is said of a type that the request does not work for.
-    pub(crate) fn unsupported(&self) -> Refusal {
+    pub(crate) fn unsupported(&self) -> ApiError {
         let message = format!("Unsupported resource type: {}", self.kind);
-        Refusal::new(ErrorCode::INVALID_REQUEST, message)
+        ApiError::new(ErrorCode::INVALID_REQUEST, message)
     }
 
     /// What is said of a topic that is not there.
-    pub(crate) fn missing_topic(&self) -> Refusal {
+    pub(crate) fn missing_topic(&self) -> ApiError {
         let message = format!("Topic {} does not exist.", self.name);
-        Refusal::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message)
+        ApiError::new(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, message)
     }
 }
 
 /// What is said of a setting to which no value is given.
-pub(crate) fn no_value(name: &str) -> Refusal {
+pub(crate) fn no_value(name: &str) -> ApiError {
     let message = format!("Null value not supported for : {name}");
-    Refusal::new(ErrorCode::INVALID_REQUEST, message)
+    ApiError::new(ErrorCode::INVALID_REQUEST, message)
 }
 
 /// What values a setting takes; the numbers are those of DescribeConfigs.
@@ -170,28 +169,6 @@ impl TopicConfig {
             },
             _ => setting.default.to_owned(),
         }
-    }
-}
-
-impl Cluster {
-    /// Gives a topic other settings: those that `change` makes of the present ones. `validate_only` leaves it at checking.
-    pub(crate) fn reconfigure(
-        &mut self,
-        resource: &ConfigResource,
-        validate_only: bool,
-        change: impl FnOnce(&TopicConfig) -> Result<BTreeMap<String, String>, Refusal>,
-    ) -> Result<(), Refusal> {
-        if resource.kind != ConfigResource::TOPIC {
-            return Err(resource.unsupported());
-        }
-        let topic = self.topics.by_name_mut(&resource.name);
-        let topic = topic.ok_or_else(|| resource.missing_topic())?;
-        let config = TopicConfig::new(&self.config, change(&topic.config)?)
-            .map_err(|message| Refusal::new(ErrorCode::INVALID_CONFIG, message))?;
-        if !validate_only {
-            topic.config = config;
-        }
-        Ok(())
     }
 }
 

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::{ErrorCode, Uuid};
 
+use crate::Time;
+use crate::api_error::ApiError;
+use crate::config::ClusterConfig;
+use crate::ids::{BrokerId, DelayedId};
 use crate::log::PartitionLog;
-use crate::parked::Token;
-use crate::topic_config::TopicConfig;
-use crate::{BrokerId, Time};
+use crate::topic_config::{ConfigResource, TopicConfig};
 
 /// One partition. All replicas share one log: what followers do not have yet lies above the high watermark.
 #[derive(Debug)]
@@ -21,7 +23,7 @@ pub(crate) struct Partition {
     pub(crate) preferred_replica: Option<BrokerId>,
     pub(crate) log: PartitionLog,
     /// Parked requests that wait for this partition to move.
-    pub(crate) waiters: BTreeSet<Token>,
+    pub(crate) watchers: BTreeSet<DelayedId>,
 }
 
 impl Partition {
@@ -38,7 +40,7 @@ impl Partition {
             isr,
             preferred_replica: None,
             log: PartitionLog::default(),
-            waiters: BTreeSet::new(),
+            watchers: BTreeSet::new(),
         }
     }
 
@@ -141,7 +143,7 @@ pub(crate) struct Topics {
     by_id: BTreeMap<Uuid, Topic>,
     names: BTreeMap<String, Uuid>,
     /// Raised with each topic, so that their first leaders spread over the brokers.
-    pub(crate) created: usize,
+    created: usize,
 }
 
 impl Topics {
@@ -191,6 +193,55 @@ impl Topics {
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Topic> {
         self.by_id.values_mut()
+    }
+
+    /// Returns the number of topics that were ever created.
+    pub(crate) fn created(&self) -> usize {
+        self.created
+    }
+
+    /// Adds a delayed request to the watchers of partitions.
+    pub(crate) fn watch(&mut self, id: DelayedId, partitions: impl IntoIterator<Item = (Uuid, i32)>) {
+        for (topic, index) in partitions {
+            if let Some(p) = self.by_id_mut(topic).and_then(|t| t.partition_mut(index)) {
+                p.watchers.insert(id);
+            }
+        }
+    }
+
+    /// Removes a delayed request from the watchers of partitions.
+    pub(crate) fn unwatch(&mut self, id: DelayedId, partitions: impl IntoIterator<Item = (Uuid, i32)>) {
+        for (topic, index) in partitions {
+            if let Some(p) = self.by_id_mut(topic).and_then(|t| t.partition_mut(index)) {
+                p.watchers.remove(&id);
+            }
+        }
+    }
+
+    /// Replaces a topic's settings by those that `change` makes of the present ones. With `validate_only` only checks
+    /// them.
+    ///
+    /// # Errors
+    /// INVALID_REQUEST for a resource that is not a topic, UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG, and those of
+    /// `change`.
+    pub(crate) fn reconfigure(
+        &mut self,
+        cluster: &ClusterConfig,
+        resource: &ConfigResource,
+        validate_only: bool,
+        change: impl FnOnce(&TopicConfig) -> Result<BTreeMap<String, String>, ApiError>,
+    ) -> Result<(), ApiError> {
+        if resource.kind != ConfigResource::TOPIC {
+            return Err(resource.unsupported());
+        }
+        let topic = self.by_name_mut(&resource.name);
+        let topic = topic.ok_or_else(|| resource.missing_topic())?;
+        let config = TopicConfig::new(cluster, change(&topic.config)?)
+            .map_err(|message| ApiError::new(ErrorCode::INVALID_CONFIG, message))?;
+        if !validate_only {
+            topic.config = config;
+        }
+        Ok(())
     }
 }
 

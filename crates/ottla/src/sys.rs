@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::clock::SystemClock;
-pub use ottla_cache::forks;
+pub use ottla_cpu_hints::forks;
 
 /// A point on the client's monotonic clock, in microseconds since the clock's origin.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -13,7 +13,8 @@ use ottla::admin::{
 use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{BrokerState, Event, Interceptor, Queue};
+use ottla::event::{Event, Queue};
+use ottla::interceptor::{BrokerState, Interceptor};
 use ottla::types::{ClientKind, NodeId};
 use ottla_mock::{BrokerId, Cluster, Fault, FaultAction};
 use ottla_protocol::ApiKey;

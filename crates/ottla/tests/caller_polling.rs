@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use ottla::client::{CallerPolling, Client, ClientHooks, DeliveryMode};
 use ottla::config::Conf;
-use ottla::event::{Event, Interceptor, RequestInfo};
+use ottla::event::Event;
+use ottla::interceptor::{Interceptor, RequestInfo};
 use ottla::producer::{Payload, Record};
 use ottla::types::{ClientKind, TopicHooks};
 

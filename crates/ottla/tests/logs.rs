@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use ottla::client::{Client, ClientHooks, DeliveryMode};
 use ottla::config::{Conf, DEBUG_CONTEXTS};
-use ottla::event::{Event, LogLine, level};
+use ottla::event::Event;
+use ottla::log::{LogLine, level};
 use ottla::producer::{Payload, Record, TransactionCall};
 use ottla::types::{ClientKind, TopicHooks};
 use ottla_mock::BrokerId;

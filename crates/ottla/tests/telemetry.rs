@@ -9,13 +9,13 @@ use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
 use ottla::producer::{Payload, Record};
 use ottla::types::{ClientKind, TopicHooks};
-use ottla_mock::{ClusterConfig, Embedded, Fault, FaultAction, MetricsPush, MetricsSubscription};
+use ottla_mock::{ClusterConfig, EmbeddedCluster, Fault, FaultAction, MetricsPush, MetricsSubscription};
 use ottla_protocol::compression::Codec;
 use ottla_protocol::{ApiKey, ErrorCode};
 
 /// A cluster that subscribes to metrics, with the telemetry requests that it received.
 struct World {
-    cluster: Embedded,
+    cluster: EmbeddedCluster,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
@@ -32,7 +32,7 @@ impl World {
             brokers: 1,
             ..ClusterConfig::default()
         };
-        let cluster = Embedded::start(config).unwrap();
+        let cluster = EmbeddedCluster::start(config).unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let to = requests.clone();
         cluster.with(|c| {

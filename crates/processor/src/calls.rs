@@ -6,8 +6,8 @@ use std::time::Duration;
 use ottla::client::{Command as ClientCommand, Shared};
 use ottla::consumer::{Command as ConsumerCommand, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol};
 use ottla::error::Error;
-use ottla::event::Reply;
 use ottla::producer::{Command as ProducerCommand, TransactionCall};
+use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition};
 

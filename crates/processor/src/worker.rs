@@ -482,7 +482,7 @@ impl<P: Process> Worker<P> {
 
     fn discard_producer(&mut self) {
         let producer = self.calls.producer.producer.as_ref();
-        self.unanswered_inits += producer.map_or(0, |a| a.doubtful_inits());
+        self.unanswered_inits += producer.map_or(0, |a| a.unanswered_inits());
         if self.is_fenced()
             && !self.consume_unanswered_init()
             && let Some(instance) = &self.settings.instance

@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex};
 use ottla::client::{ClientHooks, Core, CoreBuilder, Shared};
 use ottla::config::{Conf, TopicConf};
 use ottla::connection::NetEvent;
-use ottla::event::{DeliveryMode, LogLine, LogSink};
+use ottla::event::DeliveryMode;
+use ottla::log::{LogLine, LogSink};
 use ottla::sys::Rng;
 use ottla::types::{ClientKind, PartitionerFn, Topic, TopicHooks};
 
 use crate::canary::Canary;
-use crate::chance::Chance;
 use crate::check::{Checker, own_choice};
 use crate::clock::{ClientClock, Time, WakeFlag};
-use crate::load::{
-    ConsumerLoad, ConsumerPlan, Load, MemberLoad, MemberPlan, ProducerLoad, ProducerPlan, ReaderLoad, ReaderPlan,
-    TopicUse, WorkerLoad, WorkerPlan, topic,
+use crate::rng::SeededRng;
+use crate::workload::{
+    ConsumerPlan, ConsumerWorkload, MemberPlan, MemberWorkload, ProducerPlan, ProducerWorkload, ReaderPlan,
+    ReaderWorkload, TopicUse, TxnWorkerPlan, TxnWorkload, Workload, topic,
 };
 
 /// A client and its application.
@@ -35,14 +36,14 @@ pub(crate) struct SimClient {
     pub(crate) taken_before: u64,
     /// Turns since time last passed.
     pub(crate) spins: u32,
-    pub(crate) load: Load,
+    pub(crate) workload: Workload,
     /// Its process was stopped until then; 0 when it runs. What the network has for it waits.
     pub(crate) frozen_until_us: u64,
     pub(crate) held: Vec<NetEvent>,
     /// Its process was killed: what it held went with it.
     pub(crate) crashed: bool,
     pub(crate) topics: Vec<Arc<Topic>>,
-    pub(crate) tally: Tally,
+    pub(crate) counters: AppCounters,
     settings: Vec<(String, String)>,
     /// What a producer was set to have under way and unwritten on a connection.
     pub(crate) limits: Limits,
@@ -86,7 +87,7 @@ pub(crate) struct Common {
 
 /// What a client's application has had to do with messages so far: what statistics are held against.
 #[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Tally {
+pub(crate) struct AppCounters {
     /// Messages that the client took to be sent.
     pub(crate) accepted: u64,
     /// Messages that were reported as delivered.
@@ -96,7 +97,7 @@ pub(crate) struct Tally {
 }
 
 /// What [`SimClient::make`] is given.
-struct Making<'a> {
+struct ClientSpec<'a> {
     kind: ClientKind,
     /// What `settings` are set besides.
     base: Conf,
@@ -105,7 +106,7 @@ struct Making<'a> {
     delivery: DeliveryMode,
     rebalance_event: bool,
     topics: &'a [TopicUse],
-    load: Load,
+    workload: Workload,
 }
 
 impl SimClient {
@@ -113,7 +114,7 @@ impl SimClient {
         number: usize,
         plan: ProducerPlan,
         common: &Common,
-        seeds: &mut Chance,
+        seeds: &mut SeededRng,
         canary: Option<Canary>,
         check: &mut Checker,
     ) -> Result<Self, String> {
@@ -132,7 +133,7 @@ impl SimClient {
         if canary == Some(Canary::LostSettings) {
             topics.iter_mut().for_each(|topic| topic.own = None);
         }
-        let making = Making {
+        let making = ClientSpec {
             kind: ClientKind::Producer,
             base: Conf::new(),
             settings,
@@ -140,7 +141,7 @@ impl SimClient {
             delivery: plan.delivery,
             rebalance_event: false,
             topics: &topics,
-            load: Load::Producer(ProducerLoad::new(client, plan)),
+            workload: Workload::Producer(ProducerWorkload::new(client, plan)),
         };
         let mut made = Self::make(making, common, seeds)?;
         made.limits = limits;
@@ -154,10 +155,10 @@ impl SimClient {
         number: usize,
         plan: ConsumerPlan,
         common: &Common,
-        seeds: &mut Chance,
+        seeds: &mut SeededRng,
     ) -> Result<Self, String> {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
-        let making = Making {
+        let making = ClientSpec {
             kind: ClientKind::Consumer,
             base: Conf::new(),
             settings: plan.settings.clone(),
@@ -165,7 +166,7 @@ impl SimClient {
             delivery: DeliveryMode::None,
             rebalance_event: false,
             topics: &TopicUse::all(&plan.topics),
-            load: Load::Consumer(ConsumerLoad::new(client, plan)),
+            workload: Workload::Consumer(ConsumerWorkload::new(client, plan)),
         };
         Self::make(making, common, seeds)
     }
@@ -174,10 +175,10 @@ impl SimClient {
         number: usize,
         (slot, plan): (usize, MemberPlan),
         common: &Common,
-        seeds: &mut Chance,
+        seeds: &mut SeededRng,
     ) -> Result<Self, String> {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
-        let making = Making {
+        let making = ClientSpec {
             kind: ClientKind::Consumer,
             base: Conf::new(),
             settings: plan.settings(),
@@ -185,7 +186,7 @@ impl SimClient {
             delivery: DeliveryMode::None,
             rebalance_event: plan.by_event,
             topics: &TopicUse::all(&plan.topics),
-            load: Load::Member(MemberLoad::new(client, slot, plan, common.now_us)),
+            workload: Workload::Member(MemberWorkload::new(client, slot, plan, common.now_us)),
         };
         Self::make(making, common, seeds)
     }
@@ -193,13 +194,13 @@ impl SimClient {
     /// A client that writes transactions. `consumer` is the one that reads for it.
     pub(crate) fn worker(
         number: usize,
-        (slot, plan): (usize, WorkerPlan),
+        (slot, plan): (usize, TxnWorkerPlan),
         consumer: Option<usize>,
         common: &Common,
-        seeds: &mut Chance,
+        seeds: &mut SeededRng,
     ) -> Result<Self, String> {
         let client = u32::try_from(number).unwrap_or(u32::MAX);
-        let making = Making {
+        let making = ClientSpec {
             kind: ClientKind::Producer,
             base: Conf::new(),
             settings: plan.producer.clone(),
@@ -207,7 +208,7 @@ impl SimClient {
             delivery: DeliveryMode::All,
             rebalance_event: false,
             topics: &TopicUse::all(&[topic(plan.stage)]),
-            load: Load::Worker(WorkerLoad::new(client, (slot, plan), consumer, common.now_us)),
+            workload: Workload::Worker(TxnWorkload::new(client, (slot, plan), consumer, common.now_us)),
         };
         let mut made = Self::make(making, common, seeds)?;
         made.limits = Limits::of(&[("enable.idempotence".into(), "true".into())]);
@@ -218,19 +219,28 @@ impl SimClient {
     }
 
     /// A client that reads what chains of transactions have written.
-    pub(crate) fn reader(plan: ReaderPlan, common: &Common, seeds: &mut Chance) -> Result<Self, String> {
+    pub(crate) fn reader(plan: ReaderPlan, common: &Common, seeds: &mut SeededRng) -> Result<Self, String> {
         let settings = plan.settings.clone();
-        Self::reading(settings, Load::Reader(ReaderLoad::new(plan)), common, seeds)
+        Self::reading(settings, Workload::Reader(ReaderWorkload::new(plan)), common, seeds)
     }
 
     /// A client that reads for a worker, and whose application is that.
-    pub(crate) fn helper(settings: Vec<(String, String)>, common: &Common, seeds: &mut Chance) -> Result<Self, String> {
-        Self::reading(settings, Load::None, common, seeds)
+    pub(crate) fn helper(
+        settings: Vec<(String, String)>,
+        common: &Common,
+        seeds: &mut SeededRng,
+    ) -> Result<Self, String> {
+        Self::reading(settings, Workload::None, common, seeds)
     }
 
     /// A client of a loop, with the settings that the loop gives it.
-    pub(crate) fn looping(conf: Conf, kind: ClientKind, common: &Common, seeds: &mut Chance) -> Result<Self, String> {
-        let making = Making {
+    pub(crate) fn looping(
+        conf: Conf,
+        kind: ClientKind,
+        common: &Common,
+        seeds: &mut SeededRng,
+    ) -> Result<Self, String> {
+        let making = ClientSpec {
             kind,
             base: conf,
             settings: Vec::new(),
@@ -238,7 +248,7 @@ impl SimClient {
             delivery: DeliveryMode::ErrorsOnly,
             rebalance_event: kind == ClientKind::Consumer,
             topics: &[],
-            load: Load::None,
+            workload: Workload::None,
         };
         let mut made = Self::make(making, common, seeds)?;
         if let Some(accumulator) = &made.shared.producer {
@@ -250,11 +260,11 @@ impl SimClient {
 
     fn reading(
         settings: Vec<(String, String)>,
-        load: Load,
+        workload: Workload,
         common: &Common,
-        seeds: &mut Chance,
+        seeds: &mut SeededRng,
     ) -> Result<Self, String> {
-        let making = Making {
+        let making = ClientSpec {
             kind: ClientKind::Consumer,
             base: Conf::new(),
             settings,
@@ -262,12 +272,12 @@ impl SimClient {
             delivery: DeliveryMode::None,
             rebalance_event: false,
             topics: &[],
-            load,
+            workload,
         };
         Self::make(making, common, seeds)
     }
 
-    fn make(making: Making<'_>, common: &Common, seeds: &mut Chance) -> Result<Self, String> {
+    fn make(making: ClientSpec<'_>, common: &Common, seeds: &mut SeededRng) -> Result<Self, String> {
         let mut conf = making.base;
         let mut settings = making.settings;
         settings.push(("bootstrap.servers".into(), common.bootstrap.clone()));
@@ -341,12 +351,12 @@ impl SimClient {
             drives: 0,
             taken_before: 0,
             spins: 0,
-            load: making.load,
+            workload: making.workload,
             frozen_until_us: 0,
             held: Vec::new(),
             crashed: false,
             topics,
-            tally: Tally::default(),
+            counters: AppCounters::default(),
             settings,
             limits: Limits::default(),
             log,

@@ -5,27 +5,27 @@
 //! again. First faults happen; then they stop, and everything must settle, work and end. `check` holds what must be
 //! true whatever happened.
 
-mod answers;
 mod canary;
-mod chance;
 mod check;
 mod client;
 mod clock;
 mod coverage;
-mod crowd;
 mod faults;
-mod handover;
-mod load;
+mod group_members;
 mod message;
 mod net;
 mod phases;
 mod plan;
+mod produce_acks;
+mod rebalance_check;
 mod regressions;
+mod rng;
 mod statistics;
-mod tamper;
 mod trace;
-mod watch;
-mod workers;
+mod txn_workers;
+mod wire_mutation;
+mod wire_observer;
+mod workload;
 mod world;
 
 pub use canary::Canary;

@@ -62,39 +62,39 @@ pub(crate) fn make_value(id: MessageId, carrier: Carrier, size: usize) -> Option
 
 /// A message that was found somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct DecodedMessage {
     pub(crate) id: MessageId,
     /// The value is what was produced, as far as its own bytes tell.
     pub(crate) intact: bool,
     pub(crate) value_len: usize,
     /// What stands for the key, and for all headers in their order.
-    pub(crate) key: Print,
-    pub(crate) headers: Print,
+    pub(crate) key: Fingerprint,
+    pub(crate) headers: Fingerprint,
 }
 
 /// Bytes by which others are known again. Zero for none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Print(u64);
+pub(crate) struct Fingerprint(u64);
 
-impl Print {
+impl Fingerprint {
     /// That of a key, a value or a name.
     pub(crate) fn of(bytes: Option<&[u8]>) -> Self {
-        Print::default().and(bytes)
+        Fingerprint::default().and(bytes)
     }
 
     /// With more behind it.
     fn and(self, bytes: Option<&[u8]>) -> Self {
         const PRIME: u64 = 0x0100_0000_01b3;
         let Some(bytes) = bytes else {
-            return Print(self.0.wrapping_mul(PRIME));
+            return Fingerprint(self.0.wrapping_mul(PRIME));
         };
         let start = self.0 ^ 0xcbf2_9ce4_8422_2325 ^ ((bytes.len() as u64) << 32);
-        Print(bytes.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(PRIME)))
+        Fingerprint(bytes.iter().fold(start, |h, b| (h ^ u64::from(*b)).wrapping_mul(PRIME)))
     }
 
     /// That of headers.
     pub(crate) fn of_headers<'a>(headers: impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)>) -> Self {
-        headers.fold(Print::default(), |print, (name, value)| {
+        headers.fold(Fingerprint::default(), |print, (name, value)| {
             print.and(Some(name)).and(value)
         })
     }
@@ -105,7 +105,7 @@ pub(crate) fn read<'a>(
     key: Option<&[u8]>,
     value: Option<&[u8]>,
     headers: impl Iterator<Item = Header<'a>> + Clone,
-) -> Option<Found> {
+) -> Option<DecodedMessage> {
     let header = headers.clone().filter(|h| h.key == HEADER).last().and_then(|h| h.value);
     let whole = |bytes: &[u8]| {
         (bytes.len() == MessageId::LEN)
@@ -122,12 +122,12 @@ pub(crate) fn read<'a>(
     } else {
         (key.and_then(whole)?, [].as_slice())
     };
-    Some(Found {
+    Some(DecodedMessage {
         id,
         intact: rest.iter().all(|b| *b == id.fill()),
         value_len: value.map_or(0, <[u8]>::len),
-        key: Print::of(key),
-        headers: Print::of_headers(headers.map(|h| (h.key, h.value))),
+        key: Fingerprint::of(key),
+        headers: Fingerprint::of_headers(headers.map(|h| (h.key, h.value))),
     })
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn read<'a>(
 pub(crate) struct Logged {
     pub(crate) offset: i64,
     pub(crate) timestamp_ms: i64,
-    pub(crate) found: Found,
+    pub(crate) found: DecodedMessage,
 }
 
 /// Reads all messages of a partition's record data.
@@ -217,6 +217,6 @@ mod tests {
             read(None, Some(&filled), swapped.into_iter()).unwrap().headers,
             with.headers
         );
-        assert_ne!(Print::of(None), Print::of(Some(b"")));
+        assert_ne!(Fingerprint::of(None), Fingerprint::of(Some(b"")));
     }
 }

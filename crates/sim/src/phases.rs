@@ -1,9 +1,9 @@
 //! How a world goes on: faults, then peace in which everything must settle, work and end.
 
 use crate::clock::WALL_START_MS;
-use crate::load::Load;
 use crate::trace::trace;
-use crate::world::{Happening, Phase, World};
+use crate::workload::Workload;
+use crate::world::{Phase, World, WorldEvent};
 
 /// How often it is looked whether a phase is over.
 const LOOK_US: u64 = 50_000;
@@ -33,7 +33,7 @@ impl World {
                     self.thaw_client(client);
                 }
                 self.enter(Phase::Settling);
-                self.gather_members();
+                self.start_all_members();
             }
             Phase::Settling => self.wait_for_apps(waited, Phase::Probing),
             Phase::Probing => self.wait_for_apps(waited, Phase::Quiet),
@@ -58,7 +58,7 @@ impl World {
             }
             Phase::Over => {}
         }
-        self.after_us(LOOK_US, Happening::Phase);
+        self.after_us(LOOK_US, WorldEvent::Phase);
     }
 
     fn enter(&mut self, phase: Phase) {
@@ -68,7 +68,7 @@ impl World {
         self.phase_limit_us = self.plan.settle_us + self.work_left() * self.plan.step_us();
         for client in &mut self.clients {
             client.drives = 0;
-            client.taken_before = client.tally.taken;
+            client.taken_before = client.counters.taken;
         }
         if phase == Phase::Settling || phase == Phase::Probing {
             // Applications that pause for long look up now.
@@ -120,12 +120,16 @@ impl World {
     fn check_quiet(&mut self) {
         let brokers = u64::from(self.plan.cluster.brokers.unsigned_abs());
         // Who never takes what was fetched may still have some to fetch.
-        let listening = self.clients.iter().enumerate().filter(|(_, c)| !c.load.is_deaf());
+        let listening = self
+            .clients
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| !c.workload.never_polls());
         // Nobody waits for what a producer that never listens has left to send, and consumers read it.
         let trickles = self
             .clients
             .iter()
-            .any(|c| c.load.is_deaf() && c.shared.producer.is_some());
+            .any(|c| c.workload.never_polls() && c.shared.producer.is_some());
         let listening = listening.filter(|(_, c)| !trickles || c.shared.consumer.is_none());
         for (number, client) in listening {
             let fetches = match client.shared.consumer {
@@ -133,8 +137,8 @@ impl World {
                 None => 0,
             };
             // Some readers are not waited for: what they still read they may have fetched one by one.
-            let fetches = fetches + client.tally.taken - client.taken_before;
-            let watch = self.turns_of_watch(QUIET_US);
+            let fetches = fetches + client.counters.taken - client.taken_before;
+            let watch = self.turns_of_statistics(QUIET_US);
             let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH + watch) * brokers;
             if client.drives > limit {
                 let drives = client.drives;
@@ -154,7 +158,7 @@ impl World {
     /// Members of groups end by themselves, and so do loops with their clients: they leave before.
     fn end_clients(&mut self) {
         for client in 0..self.clients.len() {
-            if matches!(self.clients[client].load, Load::Member(_) | Load::Loop(_)) {
+            if matches!(self.clients[client].workload, Workload::Member(_) | Workload::Loop(_)) {
                 self.app_at(client, self.now_us);
                 continue;
             }
@@ -192,18 +196,18 @@ impl World {
                 core,
                 shared,
                 topics,
-                load,
+                workload,
                 crashed,
                 ..
             } = client;
-            let deaf = load.is_deaf();
-            drop((core, load));
+            let never_polls = workload.never_polls();
+            drop((core, workload));
             if crashed {
                 continue;
             }
             let held = shared.consumer.as_ref().map_or(0, |r| r.budget().bytes());
             let outstanding = shared.producer.as_ref().map_or(0, |a| a.outstanding());
-            if !deaf && (held > 0 || outstanding > 0) {
+            if !never_polls && (held > 0 || outstanding > 0) {
                 self.check.violate(format!(
                     "client {number} has ended and counts {held} bytes of records, {outstanding} messages"
                 ));
@@ -225,7 +229,7 @@ impl World {
                 }
             }
         }
-        let (connections, parked) = (self.cluster.connection_count(), self.cluster.parked_count());
+        let (connections, parked) = (self.cluster.connection_count(), self.cluster.purgatory_size());
         if connections > 0 || parked > 0 {
             self.check.violate(format!(
                 "the brokers have {connections} connections and {parked} requests left"

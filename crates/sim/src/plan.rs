@@ -3,13 +3,13 @@
 use ottla_mock::{ClusterConfig, MetricsSubscription};
 use ottla_protocol::ApiKey;
 
-use crate::chance::Chance;
 use crate::clock::WALL_START_MS;
 use crate::faults::FaultPlan;
-use crate::load::{
-    ConsumerPlan, GroupsPlan, IDLE_MAX_US, MemberPlan, ProducerPlan, Surroundings, TransactionsPlan, topic,
-};
 use crate::net::NetPlan;
+use crate::rng::SeededRng;
+use crate::workload::{
+    BrokerLimits, ConsumerPlan, GroupsPlan, IDLE_MAX_US, MemberPlan, ProducerPlan, TransactionsPlan, topic,
+};
 
 /// A topic of a world.
 #[derive(Debug, Clone)]
@@ -127,25 +127,25 @@ impl Plan {
     }
 
     /// Whether brokers know at least this version of an API.
-    fn knows(&self, api: ApiKey, version: i16) -> bool {
+    fn supports(&self, api: ApiKey, version: i16) -> bool {
         let mut known = self.versions.iter().filter(|(known, _)| *known == api);
         known.all(|(_, max)| *max >= version)
     }
 
     /// Whether brokers tell the leader epochs of the ends of logs.
-    pub(crate) fn tells_epochs_of_ends(&self) -> bool {
-        self.knows(ApiKey::LIST_OFFSETS, FIRST_LIST_OFFSETS_WITH_EPOCHS)
+    pub(crate) fn has_list_offsets_epochs(&self) -> bool {
+        self.supports(ApiKey::LIST_OFFSETS, FIRST_LIST_OFFSETS_WITH_EPOCHS)
     }
 
     /// Whether committed records may be lost: where nobody counts on the opposite, and consumers can notice (KIP-320).
     pub(crate) fn may_lose_committed(&self) -> bool {
-        let knows = |api, version| self.knows(api, version);
+        let supports = |api, version| self.supports(api, version);
         let can_ask =
-            knows(ApiKey::FETCH, FIRST_FETCH_WITH_EPOCHS) && knows(ApiKey::METADATA, FIRST_METADATA_WITH_EPOCHS);
-        let can_notice = !self.has_old_brokers() && (knows(ApiKey::FETCH, FIRST_FETCH_WITH_DIVERGENCE) || can_ask);
+            supports(ApiKey::FETCH, FIRST_FETCH_WITH_EPOCHS) && supports(ApiKey::METADATA, FIRST_METADATA_WITH_EPOCHS);
+        let can_notice = !self.has_old_brokers() && (supports(ApiKey::FETCH, FIRST_FETCH_WITH_DIVERGENCE) || can_ask);
         // Who begins at a committed offset has to know the epoch of what lies before.
-        let keeps = knows(ApiKey::OFFSET_COMMIT, FIRST_COMMIT_WITH_EPOCHS)
-            && knows(ApiKey::OFFSET_FETCH, FIRST_OFFSET_FETCH_WITH_EPOCHS);
+        let keeps = supports(ApiKey::OFFSET_COMMIT, FIRST_COMMIT_WITH_EPOCHS)
+            && supports(ApiKey::OFFSET_FETCH, FIRST_OFFSET_FETCH_WITH_EPOCHS);
         let may = self
             .groups
             .as_ref()
@@ -155,14 +155,14 @@ impl Plan {
 
     /// The world of a seed.
     pub(crate) fn draw(seed: u64) -> Self {
-        let mut c = Chance::of(seed, 1);
+        let mut c = SeededRng::of(seed, 1);
         let cluster = draw_cluster(&mut c, seed);
         let fault_phase_us = c.spread(1_000_000, 60_000_000);
         let topics = draw_topics(&mut c, &cluster, fault_phase_us);
         let with_consumers = c.hit(0.6);
-        let mut added = Chance::of(seed, 30);
+        let mut added = SeededRng::of(seed, 30);
         let old_produce = added.hit(0.06).then(|| added.between(0, 2) as i16);
-        let around = Surroundings {
+        let around = BrokerLimits {
             fault_phase_us,
             old_brokers: old_produce.is_some(),
         };
@@ -170,10 +170,10 @@ impl Plan {
         let producers: Vec<_> = producers.collect();
         let consumers = if with_consumers { c.pick(&[1, 1, 2]) } else { 0 };
         let consumers = (0..consumers).map(|_| ConsumerPlan::draw(&mut c, &topics)).collect();
-        let mut late = Chance::of(seed, 11);
+        let mut late = SeededRng::of(seed, 11);
         let mut net = NetPlan::draw(&mut c, &mut late);
         let largest = producers.iter().map(ProducerPlan::bytes_max).max().unwrap_or(0);
-        net.make_room_for(largest, REQUEST_TRANSFER_US);
+        net.ensure_socket_buffer(largest, REQUEST_TRANSFER_US);
         let faults = FaultPlan::draw(&mut c, &mut late);
         // Half-open connections are noticed after the socket timeout, and the next attempt waits for its backoff.
         let settle_us = (2 * SOCKET_TIMEOUT_MAX_MS + 3 * RECONNECT_MAX_MS + 60_000) * 1000;
@@ -202,15 +202,15 @@ impl Plan {
                 .extend([(ApiKey::PRODUCE, produce), (ApiKey::INIT_PRODUCER_ID, -1)]);
         }
         if seed % WORLDS_PER_GROUP_WORLD == 2 {
-            let chances = [20, 23, 24].map(|subject| Chance::of(seed, subject));
+            let chances = [20, 23, 24].map(|subject| SeededRng::of(seed, subject));
             plan.add_groups(chances);
             plan.add_cuts(seed);
             plan.add_slow_applications(seed);
         }
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
-            plan.add_transactions(seed, &mut Chance::of(seed, 40));
+            plan.add_transactions(seed, &mut SeededRng::of(seed, 40));
         }
-        plan.add_watch(seed);
+        plan.add_statistics(seed);
         plan
     }
 
@@ -220,13 +220,13 @@ impl Plan {
     }
 
     /// Chains of processors take the place of all other clients.
-    fn add_transactions(&mut self, seed: u64, c: &mut Chance) {
+    fn add_transactions(&mut self, seed: u64, c: &mut SeededRng) {
         self.producers.clear();
         self.consumers.clear();
         self.versions.clear();
         self.fault_phase_us = self.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
         self.settle_us += TRANSACTION_SETTLE_US;
-        self.faults.spare_records();
+        self.faults.without_data_loss();
         let mut transactions = TransactionsPlan::draw(c);
         let replicas = self.cluster.brokers.min(3) as u64;
         let topics = transactions.partitions.iter().enumerate();
@@ -255,8 +255,8 @@ impl Plan {
             }
         }
         if LOOP_WORLDS.contains(&(seed % (4 * WORLDS_PER_TRANSACTION_WORLD))) {
-            let repeats = Chance::of(seed, 44).hit(0.25);
-            transactions.run_loops(&mut Chance::of(seed, 43), repeats);
+            let repeats = SeededRng::of(seed, 44).hit(0.25);
+            transactions.run_loops(&mut SeededRng::of(seed, 43), repeats);
             // Processors need brokers that know the members of groups in transactions (KIP-447).
             self.versions.clear();
         }
@@ -269,7 +269,7 @@ impl Plan {
             // A request that is served late may end the producer's next transaction, and no client can prevent that.
             self.net.late = 0.0;
         }
-        let mut forgetting = Chance::of(seed, 45);
+        let mut forgetting = SeededRng::of(seed, 45);
         // Where ids are forgotten, workers ask where they stand, which older brokers tell without what was just committed.
         if forgetting.hit(0.15) && tells_stable_offsets {
             self.cluster.transactional_id_expiration_ms = forgetting.spread(3000, 60_000);
@@ -280,7 +280,7 @@ impl Plan {
     /// Slows down the applications of groups, in some worlds.
     fn add_slow_applications(&mut self, seed: u64) {
         if let Some(groups) = self.groups.as_mut().filter(|_| block_of(seed) == SLOW_BLOCK) {
-            groups.slow_down(&mut Chance::of(seed, 52));
+            groups.slow_down(&mut SeededRng::of(seed, 52));
         }
     }
 
@@ -295,7 +295,7 @@ impl Plan {
         if !self.may_lose_committed() {
             return;
         }
-        let mut c = Chance::of(seed, 51);
+        let mut c = SeededRng::of(seed, 51);
         self.faults.cut_logs(c.spread(300_000, 10_000_000));
         if c.hit(0.4) {
             let old = c.between(FIRST_FETCH_WITH_EPOCHS as u64, FIRST_FETCH_WITH_DIVERGENCE as u64 - 1);
@@ -305,7 +305,7 @@ impl Plan {
     }
 
     /// Members of groups take the place of those who choose their partitions themselves.
-    fn add_groups(&mut self, [mut c, mut late, mut later]: [Chance; 3]) {
+    fn add_groups(&mut self, [mut c, mut late, mut later]: [SeededRng; 3]) {
         self.consumers.clear();
         // Sessions have to have the time to end.
         self.fault_phase_us = self.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
@@ -319,7 +319,7 @@ impl Plan {
                 self.versions.push((*api, c.between(*low, *high) as i16));
             }
         }
-        if groups.members.iter().any(|m| m.manner.knows_consumers()) {
+        if groups.members.iter().any(|m| m.group_protocol.has_consumer_protocol()) {
             self.cluster.group_consumer_heartbeat_interval_ms = groups.consumer_heartbeat_ms as i32;
             self.cluster.group_consumer_session_timeout_ms = groups.consumer_session_ms as i32;
             self.cluster.group_regex_refresh_min_interval_ms = groups.regex_interval_ms;
@@ -337,7 +337,7 @@ impl Plan {
     }
 }
 
-fn draw_cluster(c: &mut Chance, seed: u64) -> ClusterConfig {
+fn draw_cluster(c: &mut SeededRng, seed: u64) -> ClusterConfig {
     let brokers = c.pick(&[1, 2, 3, 3, 3, 5]);
     let skew_ms = if c.hit(0.2) {
         c.between(0, 20_000_000) as i64 - 10_000_000
@@ -363,7 +363,7 @@ fn draw_cluster(c: &mut Chance, seed: u64) -> ClusterConfig {
     }
 }
 
-fn draw_topics(c: &mut Chance, cluster: &ClusterConfig, fault_phase_us: u64) -> Vec<TopicPlan> {
+fn draw_topics(c: &mut SeededRng, cluster: &ClusterConfig, fault_phase_us: u64) -> Vec<TopicPlan> {
     let count = c.pick(&[1, 1, 2, 4]);
     let topics = (0..count).map(|i| TopicPlan {
         name: format!("topic-{i}"),
@@ -375,7 +375,7 @@ fn draw_topics(c: &mut Chance, cluster: &ClusterConfig, fault_phase_us: u64) -> 
 }
 
 /// Brokers of an older release, in some worlds.
-fn draw_versions(c: &mut Chance) -> Vec<(ApiKey, i16)> {
+fn draw_versions(c: &mut SeededRng) -> Vec<(ApiKey, i16)> {
     let mut out = Vec::new();
     if c.hit(0.7) {
         return out;

@@ -13,21 +13,21 @@ use ottla_mock::{BrokerId, Cluster, Time as ClusterTime};
 use ottla_protocol::ApiKey;
 
 use crate::Options;
-use crate::chance::Chance;
 use crate::check::Checker;
 use crate::client::{Common, SimClient};
 use crate::clock::Time;
 use crate::coverage::Coverage;
-use crate::crowd::Crowd;
 use crate::faults::{FaultEvent, FaultState};
-use crate::net::{Down, Net};
+use crate::group_members::GroupMembers;
+use crate::net::{Downlink, Net};
 use crate::plan::Plan;
+use crate::rng::SeededRng;
 use crate::trace::{Trace, trace};
-use crate::workers::Workers;
+use crate::txn_workers::TxnWorkers;
 
 /// What happens at some time.
 #[derive(Debug)]
-pub(crate) enum Happening {
+pub(crate) enum WorldEvent {
     /// A client's thread gets its turn.
     Drive(usize),
     /// A client's application gets its turn.
@@ -46,9 +46,9 @@ pub(crate) enum Happening {
         number: u64,
     },
     /// Something reaches a client.
-    Down {
+    Downlink {
         number: u64,
-        down: Down,
+        down: Downlink,
     },
     Resolved {
         client: usize,
@@ -85,7 +85,7 @@ pub(crate) enum Happening {
 struct Entry {
     at_us: u64,
     order: u64,
-    what: Happening,
+    what: WorldEvent,
 }
 
 impl PartialEq for Entry {
@@ -136,8 +136,8 @@ pub(crate) struct World {
     pub(crate) net: Net,
     pub(crate) frozen: BTreeSet<BrokerId>,
     pub(crate) faults: FaultState,
-    pub(crate) crowd: Crowd,
-    pub(crate) workers: Workers,
+    pub(crate) group_members: GroupMembers,
+    pub(crate) workers: TxnWorkers,
     pub(crate) check: Checker,
     pub(crate) trace: Trace,
     pub(crate) coverage: Coverage,
@@ -147,18 +147,18 @@ pub(crate) struct World {
     pub(crate) phase_limit_us: u64,
     /// When faults ended.
     pub(crate) healed_at_us: u64,
-    pub(crate) app_chance: Chance,
+    pub(crate) app_rng: SeededRng,
     /// Requests that a canary sends again.
     pub(crate) doubled: Vec<(u64, Bytes)>,
     /// What a canary keeps for ever.
     pub(crate) leaked: Vec<ottla::event::Event>,
     pub(crate) kept: Vec<ottla_protocol::Frame>,
     /// Produce requests whose answers are to be looked at, by client, connection and correlation id.
-    pub(crate) produced: BTreeMap<(usize, ConnId, i32), crate::answers::Asked>,
+    pub(crate) produce_acks: BTreeMap<(usize, ConnId, i32), crate::produce_acks::PendingProduce>,
     /// How often a canary may still do its damage.
     pub(crate) damage_left: u32,
     /// The API of each unanswered request, for the trace.
-    pub(crate) asked: BTreeMap<(u64, i32), (ottla_protocol::ApiKey, i16)>,
+    pub(crate) traced_requests: BTreeMap<(u64, i32), (ottla_protocol::ApiKey, i16)>,
 }
 
 /// A world that is not over after so many events runs in a circle.
@@ -184,11 +184,11 @@ impl World {
             cluster,
             cluster_due_us: u64::MAX,
             clients: Vec::new(),
-            net: Net::new(plan.net.clone(), Chance::of(seed, 2)),
+            net: Net::new(plan.net.clone(), SeededRng::of(seed, 2)),
             frozen: BTreeSet::new(),
-            faults: FaultState::new(Chance::of(seed, 3)),
-            crowd: Crowd::new(seed, plan.groups.clone()),
-            workers: Workers::new(seed, plan.transactions.clone()),
+            faults: FaultState::new(SeededRng::of(seed, 3)),
+            group_members: GroupMembers::new(seed, plan.groups.clone()),
+            workers: TxnWorkers::new(seed, plan.transactions.clone()),
             check: Checker::default(),
             trace,
             coverage: Coverage::default(),
@@ -196,18 +196,18 @@ impl World {
             phase_began_us: START_US,
             phase_limit_us: 0,
             healed_at_us: u64::MAX,
-            app_chance: Chance::of(seed, 4),
+            app_rng: SeededRng::of(seed, 4),
             doubled: Vec::new(),
             leaked: Vec::new(),
             kept: Vec::new(),
-            produced: BTreeMap::new(),
+            produce_acks: BTreeMap::new(),
             damage_left: 3,
-            asked: BTreeMap::new(),
+            traced_requests: BTreeMap::new(),
             plan,
         }
     }
 
-    pub(crate) fn at_us(&mut self, at_us: u64, what: Happening) {
+    pub(crate) fn at_us(&mut self, at_us: u64, what: WorldEvent) {
         self.order += 1;
         self.queue.push(Reverse(Entry {
             at_us: at_us.max(self.now_us),
@@ -216,7 +216,7 @@ impl World {
         }));
     }
 
-    pub(crate) fn after_us(&mut self, delay_us: u64, what: Happening) {
+    pub(crate) fn after_us(&mut self, delay_us: u64, what: WorldEvent) {
         self.at_us(self.now_us + delay_us, what);
     }
 
@@ -233,8 +233,8 @@ impl World {
             self.set_now(entry.at_us);
             self.coverage.steps += 1;
             let circling = (self.coverage.steps > MAX_STEPS).then(|| format!("{:?}", entry.what));
-            self.happen(entry.what);
-            self.afterwards();
+            self.handle(entry.what);
+            self.after_event();
             if let Some(what) = circling {
                 let phase = self.phase;
                 self.check.violate(format!(
@@ -273,11 +273,11 @@ impl World {
         }
         if self.plan.has_old_brokers() {
             self.coverage.count("worlds of message sets", 1);
-            self.check.produced.expect_plain();
+            self.check.produced.expect_message_sets();
         }
         if self.plan.cluster.producer_id_expiration_ms < DAY_MS {
             self.coverage.count("worlds in which producers are forgotten", 1);
-            self.check.produced.expect_forgetful();
+            self.check.produced.expect_producer_expiry();
         }
         for topic in self.plan.topics.clone() {
             for count in [topic.partitions, self.plan.cluster.default_partitions] {
@@ -285,21 +285,21 @@ impl World {
             }
             self.at_us(
                 START_US + topic.made_at_us,
-                Happening::Fault(FaultEvent::MakeTopic(topic.name)),
+                WorldEvent::Fault(FaultEvent::MakeTopic(topic.name)),
             );
         }
-        self.set_up_watch();
+        self.set_up_statistics();
         self.make_clients();
         self.set_up_groups();
         self.set_up_workers();
-        self.net.hostile = true;
+        self.net.faults_enabled = true;
         self.start_faults();
-        self.after_us(self.plan.fault_phase_us, Happening::Phase);
+        self.after_us(self.plan.fault_phase_us, WorldEvent::Phase);
     }
 
     fn make_clients(&mut self) {
         let common = self.common();
-        let mut seeds = Chance::of(self.seed, 5);
+        let mut seeds = SeededRng::of(self.seed, 5);
         let producers = self.plan.producers.clone();
         let consumers = self.plan.consumers.clone();
         for plan in producers {
@@ -336,7 +336,7 @@ impl World {
                 let number = self.clients.len();
                 trace!(self.trace, "c{number} {}", client.describe());
                 self.clients.push(client);
-                self.after_us(0, Happening::Drive(number));
+                self.after_us(0, WorldEvent::Drive(number));
                 self.clients[number].drive_at_us = self.now_us;
                 self.app_at(number, self.now_us);
             }
@@ -344,24 +344,24 @@ impl World {
         }
     }
 
-    fn happen(&mut self, what: Happening) {
+    fn handle(&mut self, what: WorldEvent) {
         match what {
-            Happening::Drive(client) => {
+            WorldEvent::Drive(client) => {
                 if self.clients[client].drive_at_us == self.now_us {
                     self.drive_unless_frozen(client);
                 }
             }
-            Happening::App(client) => {
+            WorldEvent::App(client) => {
                 if self.clients[client].app_at_us == self.now_us {
                     self.clients[client].app_at_us = u64::MAX;
                     self.app_turn(client);
                 }
             }
-            Happening::Up { number, piece } => self.up(number, piece),
-            Happening::UpClosed { number } => self.up_closed(number),
-            Happening::GivenUp { number } => self.given_up(number),
-            Happening::Down { number, down } => self.down(number, down),
-            Happening::Resolved {
+            WorldEvent::Up { number, piece } => self.up(number, piece),
+            WorldEvent::UpClosed { number } => self.up_closed(number),
+            WorldEvent::GivenUp { number } => self.given_up(number),
+            WorldEvent::Downlink { number, down } => self.down(number, down),
+            WorldEvent::Resolved {
                 client,
                 lookup,
                 host,
@@ -370,41 +370,41 @@ impl World {
             } => {
                 let found = self.net.names.look_up(&host, port).filter(|_| !fails);
                 let result = found.ok_or_else(|| "Temporary failure in name resolution".to_owned());
-                self.tell(client, NetEvent::Resolved { lookup, result });
+                self.deliver_net_event(client, NetEvent::Resolved { lookup, result });
             }
-            Happening::Connecting { client, conn, addr } => self.connecting(client, conn, addr),
-            Happening::Connected { number } => {
+            WorldEvent::Connecting { client, conn, addr } => self.connecting(client, conn, addr),
+            WorldEvent::Connected { number } => {
                 if let Some(state) = self.net.conns.get(&number).filter(|c| c.client_open && !c.dead) {
                     let (client, conn) = (state.client, state.id);
-                    self.tell(client, NetEvent::Connected { conn, socket: -1 });
+                    self.deliver_net_event(client, NetEvent::Connected { conn, socket: -1 });
                 }
             }
-            Happening::Refused { client, conn } => {
+            WorldEvent::Refused { client, conn } => {
                 let reason = ottla::connection::CloseReason::Io("Connection refused".into());
-                self.tell(client, NetEvent::Closed { conn, reason });
+                self.deliver_net_event(client, NetEvent::Closed { conn, reason });
             }
-            Happening::Cluster => {
+            WorldEvent::Cluster => {
                 // One that was overtaken by an earlier one has nothing to say.
                 if self.cluster_due_us <= self.now_us {
                     self.cluster_due_us = u64::MAX;
                 }
             }
-            Happening::Member(slot) => self.start_member(slot),
-            Happening::Worker(slot) => self.start_worker(slot),
-            Happening::Thaw(client) => self.thaw_client(client),
-            Happening::Fault(event) => self.on_fault(event),
-            Happening::Phase => self.next_phase(),
+            WorldEvent::Member(slot) => self.start_member(slot),
+            WorldEvent::Worker(slot) => self.start_worker(slot),
+            WorldEvent::Thaw(client) => self.thaw_client(client),
+            WorldEvent::Fault(event) => self.on_fault(event),
+            WorldEvent::Phase => self.next_phase(),
         }
     }
 
     /// Lets the cluster do what is due and gives clients that were woken their turn.
-    pub(crate) fn afterwards(&mut self) {
+    pub(crate) fn after_event(&mut self) {
         for round in 0.. {
             match self.cluster.next_wake() {
                 Some(ClusterTime(at)) if at <= self.now_us => {
                     let outgoing = self.cluster.poll(ClusterTime(self.now_us));
-                    self.look_at_transactions();
-                    self.look_at_joins();
+                    self.check_transaction_steps();
+                    self.check_joins();
                     for out in outgoing {
                         self.outgoing(out);
                     }
@@ -412,7 +412,7 @@ impl World {
                 Some(ClusterTime(at)) => {
                     if at < self.cluster_due_us {
                         self.cluster_due_us = at;
-                        self.at_us(at, Happening::Cluster);
+                        self.at_us(at, WorldEvent::Cluster);
                     }
                     break;
                 }
@@ -426,9 +426,9 @@ impl World {
                 break;
             }
         }
-        self.look_at_commits();
+        self.check_commits();
         for client in 0..self.clients.len() {
-            if self.clients[client].waker.take() && !self.canary_loses_wakeup(client) {
+            if self.clients[client].waker.take() && !self.loses_wakeup(client) {
                 self.wake(client);
             }
         }
@@ -436,8 +436,8 @@ impl World {
 
     /// Gives a client's thread its turn soon.
     pub(crate) fn wake(&mut self, client: usize) {
-        let delay = match self.net.hostile {
-            true => self.net.chance.between(0, self.plan.net.thread_delay_us),
+        let delay = match self.net.faults_enabled {
+            true => self.net.rng.between(0, self.plan.net.thread_delay_us),
             false => 0,
         };
         self.drive_at(client, self.now_us + delay);
@@ -447,7 +447,7 @@ impl World {
         let slot = &mut self.clients[client].drive_at_us;
         if at_us < *slot {
             *slot = at_us;
-            self.at_us(at_us, Happening::Drive(client));
+            self.at_us(at_us, WorldEvent::Drive(client));
         }
     }
 
@@ -456,12 +456,12 @@ impl World {
         let slot = &mut self.clients[client].app_at_us;
         if at_us < *slot {
             *slot = at_us;
-            self.at_us(at_us, Happening::App(client));
+            self.at_us(at_us, WorldEvent::App(client));
         }
     }
 
     /// Hands what the network reports to a client's core.
-    pub(crate) fn tell(&mut self, client: usize, event: NetEvent) {
+    pub(crate) fn deliver_net_event(&mut self, client: usize, event: NetEvent) {
         let now = Instant::from_micros(self.now_us);
         let state = &mut self.clients[client];
         if state.frozen_until_us > 0 {

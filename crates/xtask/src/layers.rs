@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::source::{self, NamedPath};
+use crate::{cycles, modules};
 
 /// A crate's module of what its unit tests share: outside the rows, for tests only.
 const TESTS: &str = "tests";
@@ -18,6 +19,8 @@ struct Rules {
     crates: BTreeMap<String, BTreeSet<String>>,
     /// Crate folder → its modules' rules.
     modules: BTreeMap<String, ModuleRules>,
+    /// Crate folder → number of its modules that may import one another in cycles.
+    cycles: BTreeMap<String, usize>,
     forbidden: Vec<Forbidden>,
 }
 
@@ -48,6 +51,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut findings = Vec::new();
     let files = source::files(&root)?;
     check_crates(&root, &rules, &files, &mut findings)?;
+    findings.extend(cycles::check(&modules::read_crates(&root, &files)?, &rules.cycles));
     for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "rs")) {
         let text = read(&root.join(file))?;
         findings.extend(rules.check_file(file, &text)?);
@@ -107,6 +111,11 @@ impl Rules {
             let rows = rows.as_array().ok_or("modules: must be an array of tables")?;
             rules.modules.insert(name.clone(), ModuleRules::parse(rows)?);
         }
+        for (name, limit) in sub_table(&table, "cycles").into_iter().flatten() {
+            let limit = limit.as_integer().and_then(|n| usize::try_from(n).ok());
+            let limit = limit.ok_or(format!("cycles: {name}: must be a number"))?;
+            rules.cycles.insert(name.clone(), limit);
+        }
         for entry in table
             .get("forbid")
             .and_then(toml::Value::as_array)
@@ -129,7 +138,7 @@ impl Rules {
     }
 
     fn check_forbidden(&self, file: &Path, paths: &[NamedPath], findings: &mut Vec<String>) {
-        if is_test_file(file) {
+        if source::is_test_file(file) {
             return;
         }
         for rule in self.forbidden.iter().filter(|rule| rule.holds_in(file)) {
@@ -170,7 +179,7 @@ impl Rules {
             let Some(target) = imported_module(&module, path) else {
                 continue;
             };
-            let for_tests = target == TESTS && (path.in_tests || is_test_file(file));
+            let for_tests = target == TESTS && (path.in_tests || source::is_test_file(file));
             if target != *own && !for_tests && !allowed.contains(&target) {
                 let rule = if rules.may_import.contains_key(&target) {
                     "which is not below it (layers.toml)"
@@ -261,15 +270,6 @@ fn strings(value: &toml::Value) -> Result<Vec<String>, String> {
 /// Whether `pattern` stands in `segments`, in one piece.
 fn names(segments: &[String], pattern: &[String]) -> bool {
     segments.windows(pattern.len()).any(|window| window == pattern)
-}
-
-/// Files that hold nothing but unit tests.
-fn is_test_file(file: &Path) -> bool {
-    file.iter().any(|part| {
-        let part = part.to_string_lossy();
-        let stem = part.strip_suffix(".rs").unwrap_or(&part);
-        stem == "tests" || stem.ends_with("_tests") || stem == "benches"
-    })
 }
 
 /// The crate folder of a file in `crates/NAME/src` and its module path in the

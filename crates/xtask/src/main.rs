@@ -5,10 +5,15 @@
 
 use std::process::ExitCode;
 
+mod comments;
+mod cycles;
 mod header;
+mod impls;
 mod layers;
 mod licences;
 mod manuals;
+mod modules;
+mod prose;
 mod source;
 mod tidy;
 
@@ -22,9 +27,19 @@ const COMMANDS: &[Command] = &[
         layers::run,
     ),
     (
+        "cycles",
+        "print the modules that import one another in cycles: [CRATE]...",
+        cycles::run,
+    ),
+    (
         "tidy",
         "check file and function lengths, leftovers, links (tidy.toml)",
         tidy::run,
+    ),
+    (
+        "prose",
+        "print how often comments use some phrases; with arguments, where: [AREA]...",
+        prose::run,
     ),
     (
         "licences",

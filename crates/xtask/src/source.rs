@@ -151,6 +151,103 @@ fn flatten(stream: TokenStream, flat: &mut Vec<Token>) {
     }
 }
 
+/// Returns whether a file holds only tests or benchmarks, by its name or a folder's.
+pub(crate) fn is_test_file(file: &Path) -> bool {
+    file.iter().any(|part| {
+        let part = part.to_string_lossy();
+        let stem = part.strip_suffix(".rs").unwrap_or(&part);
+        stem == "tests" || stem.ends_with("_tests") || stem == "benches"
+    })
+}
+
+/// Removes the items and statements under `#[cfg(test)]` or `#[cfg(all(test, ..))]`; returns what is left, and the names
+/// of the removed modules that are files.
+pub(crate) fn without_tests(tokens: &[Token]) -> (Vec<Token>, Vec<String>) {
+    let mut kept = Vec::new();
+    let mut modules = Vec::new();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        let attribute = matches!(token.kind, Kind::Punct('#'));
+        let inner = usize::from(matches!(tokens.get(at + 1).map(|t| &t.kind), Some(Kind::Punct('!'))));
+        let end = group_end(tokens, at + 1 + inner);
+        if attribute && is_test_attribute(tokens.get(at + 1 + inner..end).unwrap_or(&[])) {
+            if inner == 1 {
+                return (Vec::new(), modules);
+            }
+            let item = end;
+            at = item_end(tokens, item);
+            let words: Vec<&str> = tokens[item..at].iter().filter_map(Token::ident).collect();
+            if let ([.., "mod", name], Some(Kind::Punct(';'))) = (&words[..], tokens.get(at - 1).map(|t| &t.kind)) {
+                modules.push((*name).to_owned());
+            }
+            continue;
+        }
+        kept.push(token.clone());
+        at += 1;
+    }
+    (kept, modules)
+}
+
+/// Returns whether `attribute`, from its bracket on, compiles an item for tests only.
+fn is_test_attribute(attribute: &[Token]) -> bool {
+    let words: Vec<&str> = attribute.iter().filter_map(Token::ident).collect();
+    let opens = attribute.first().is_some_and(|t| t.kind == Kind::Open('['));
+    opens && matches!(words[..], ["cfg", "test"] | ["cfg", "all", "test", ..])
+}
+
+/// Returns the position after the group that opens at `at`; `at` where none does.
+fn group_end(tokens: &[Token], at: usize) -> usize {
+    let mut depth = 0_usize;
+    for (offset, token) in tokens.get(at..).unwrap_or(&[]).iter().enumerate() {
+        match token.kind {
+            Kind::Open(_) => depth += 1,
+            Kind::Close(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return if offset == 0 { at } else { at + offset + 1 };
+        }
+    }
+    tokens.len()
+}
+
+/// Returns the position after the item, statement, field or match arm at `start`, further attributes included.
+fn item_end(tokens: &[Token], start: usize) -> usize {
+    let mut at = start;
+    while matches!(tokens.get(at).map(|t| &t.kind), Some(Kind::Punct('#'))) {
+        at = group_end(tokens, at + 1);
+    }
+    let mut to_semicolon = false;
+    let mut item = false;
+    while let Some(token) = tokens.get(at) {
+        match &token.kind {
+            Kind::Ident(word) => {
+                to_semicolon |= !item && matches!(word.as_str(), "use" | "const" | "static" | "type" | "let");
+                if matches!(
+                    word.as_str(),
+                    "fn" | "impl" | "struct" | "enum" | "union" | "trait" | "mod"
+                ) {
+                    (item, to_semicolon) = (true, false);
+                }
+            }
+            Kind::Punct(';') => return at + 1,
+            Kind::Punct(',') if !item && !to_semicolon => return at + 1,
+            Kind::Close(_) => return at,
+            Kind::Open(c) => {
+                at = group_end(tokens, at);
+                // The visibility's parenthesis, parameters and types go on.
+                if *c == '{' && !to_semicolon {
+                    return at;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    at
+}
+
 /// A path that source names, such as `crate::error::Error` or `Instant::now`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NamedPath {
@@ -316,6 +413,35 @@ mod tests {
         assert!(of("p").in_tests);
         assert_eq!(of("p").modules, ["tests", "inner"]);
         assert!(!of("r").in_tests);
+    }
+
+    #[test]
+    fn test_code_is_removed_up_to_the_end_of_its_item() {
+        let left = |text: &str| {
+            let (kept, modules) = without_tests(&tokens(text).unwrap());
+            let words: Vec<String> = kept.iter().filter_map(Token::ident).map(str::to_owned).collect();
+            (words.join(" "), modules.join(" "))
+        };
+        let case =
+            |text: &str, kept: &str, modules: &str| assert_eq!(left(text), (kept.into(), modules.into()), "{text}");
+        case("#[cfg(test)] mod a; mod b;", "mod b", "a");
+        case(
+            "#[cfg(test)] #[path = \"x\"] pub(crate) mod a { fn x() {} } fn b() {}",
+            "fn b",
+            "",
+        );
+        case("#[cfg(test)] use a::{b, c}; use d;", "use d", "");
+        case("#[cfg(test)] const A: [u8; 2] = { [1, 2] }; fn b() {}", "fn b", "");
+        case("#[cfg(test)] const fn a<T, U>(t: T) -> u8 { 1 } fn b() {}", "fn b", "");
+        case("struct S { #[cfg(test)] a: u8, b: u8 }", "struct S b u8", "");
+        case("fn f() { #[cfg(test)] { a(); } b(); }", "fn f b", "");
+        case("#[cfg(not(test))] fn a() {}", "cfg not test fn a", "");
+        case(
+            "#[cfg(all(test, not(x)))] mod a { } #[cfg(any(test, x))] mod b { }",
+            "cfg any test x mod b",
+            "",
+        );
+        case("#![cfg(test)] fn a() {}", "", "");
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! Style as a test: leftovers, long files and functions, white space, large
-//! files and dead links. What is let off stands in `tidy.toml` with its reason,
-//! and may only shrink.
+//! Style as a test: leftovers, long files and functions, white space, large files, dead links, types whose `impl` is spread
+//! over files, and the comments' wording. `tidy.toml` lists the exceptions, each with its reason; the list may only shrink.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::source::{self, Kind, Token};
+use crate::{impls, modules, prose};
 
 /// Lines that a file may have without a reason.
 const FILE_LINES_MAX: usize = 1000;
@@ -44,6 +44,9 @@ struct Allowed {
     blobs: BTreeMap<String, u64>,
     /// Files whose words are not checked.
     words: Vec<String>,
+    /// Types whose inherent `impl` blocks may be in more files.
+    impls: impls::Allowances,
+    prose: prose::Limits,
 }
 
 /// Checks the whole repository.
@@ -56,10 +59,13 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let allowed = Allowed::parse(&text).map_err(|e| format!("tidy.toml: {e}"))?;
     let mut findings = Vec::new();
     let mut ratchet = Ratchet::default();
-    for file in source::files(&root)? {
-        check_file(&root, &file, &allowed, &mut ratchet, &mut findings)?;
+    let files = source::files(&root)?;
+    for file in &files {
+        check_file(&root, file, &allowed, &mut ratchet, &mut findings)?;
     }
     findings.extend(ratchet.stale(&allowed));
+    findings.extend(impls::check(&modules::read_crates(&root, &files)?, &allowed.impls));
+    findings.extend(prose::check(&root, &files, &allowed.prose)?);
     if findings.is_empty() {
         Ok(())
     } else {
@@ -308,6 +314,10 @@ impl Allowed {
         let table: toml::Table = text.parse().map_err(|e| format!("{e}"))?;
         let mut allowed = Allowed::default();
         for (section, entries) in &table {
+            if section == "prose" {
+                allowed.prose = prose::limits(entries)?;
+                continue;
+            }
             let entries = entries
                 .as_array()
                 .ok_or(format!("{section}: must be an array of tables"))?;
@@ -336,6 +346,10 @@ impl Allowed {
                 .ok_or(format!("`{key}` is missing"))
         };
         text("reason")?;
+        if section == "impl" {
+            self.impls.insert((text("crate")?, text("type")?), number("files")?);
+            return Ok(());
+        }
         let path = text("path")?;
         match section {
             "file" => {

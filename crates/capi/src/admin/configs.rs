@@ -102,7 +102,7 @@ unsafe impl Tagged for ConfigResourceHandle {
 
 impl ConfigResourceHandle {
     /// What a broker told of a resource.
-    pub(super) fn told(result: &ResourceResult) -> Self {
+    pub(super) fn from_core(result: &ResourceResult) -> Self {
         let (code, text) = error_of(result.error.as_ref());
         let kind = i32::from(result.kind.0);
         ConfigResourceHandle {

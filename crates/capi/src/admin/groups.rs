@@ -31,7 +31,7 @@ unsafe impl Tagged for ListingHandle {
 }
 
 impl ListingHandle {
-    fn told(group: &ConsumerGroupListing) -> Self {
+    fn from_core(group: &ConsumerGroupListing) -> Self {
         ListingHandle {
             tag: Tag::new(Self::TAG),
             group_id: c_text(group.group_id.as_str()),
@@ -51,12 +51,12 @@ pub struct Groups {
 
 impl Groups {
     /// What `outcome` tells of groups.
-    pub(super) fn told(outcome: &AdminOutcome) -> Self {
+    pub(super) fn from_core(outcome: &AdminOutcome) -> Self {
         let AdminOutcome::Groups(told) = outcome else {
             return Groups::default();
         };
         Groups {
-            listings: told.groups.iter().map(ListingHandle::told).collect(),
+            listings: told.groups.iter().map(ListingHandle::from_core).collect(),
             errors: told.errors.iter().map(|e| *ErrorHandle::from_error(e).0).collect(),
         }
     }

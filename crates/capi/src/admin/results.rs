@@ -27,7 +27,7 @@ unsafe impl Tagged for TopicResultHandle {
 }
 
 impl TopicResultHandle {
-    fn told(result: &TopicResult) -> Self {
+    fn from_core(result: &TopicResult) -> Self {
         let (code, text) = error_of(result.error.as_ref());
         TopicResultHandle {
             tag: Tag::new(Self::TAG),
@@ -61,11 +61,13 @@ impl Content {
             groups: Groups::default(),
         };
         match &result.outcome {
-            Ok(AdminOutcome::Topics(topics)) => content.topics = topics.iter().map(TopicResultHandle::told).collect(),
-            Ok(AdminOutcome::Resources(resources)) => {
-                content.resources = resources.iter().map(ConfigResourceHandle::told).collect();
+            Ok(AdminOutcome::Topics(topics)) => {
+                content.topics = topics.iter().map(TopicResultHandle::from_core).collect()
             }
-            Ok(listing @ AdminOutcome::Groups(_)) => content.groups = Groups::told(listing),
+            Ok(AdminOutcome::Resources(resources)) => {
+                content.resources = resources.iter().map(ConfigResourceHandle::from_core).collect();
+            }
+            Ok(listing @ AdminOutcome::Groups(_)) => content.groups = Groups::from_core(listing),
             Err(_) => {}
         }
         content

@@ -6,10 +6,10 @@ use ottla::error::ErrorCode;
 use parking_lot::Mutex;
 
 use super::{Method, Methods, OnConfDestroy, OnConfDup, OnConfSet, OnNew};
+use crate::cancel_guard::CancelGuard;
 use crate::conf::{ConfHandle, OK, UNKNOWN};
 use crate::ffi::{c_text, exports, put_text};
 use crate::handle::Handle;
-use crate::uncancelled::Uncancelled;
 
 /// Room for an error of `on_new`.
 const ERROR_ROOM: usize = 512;
@@ -64,7 +64,7 @@ impl ConfInterceptors {
         if methods.is_empty() {
             return None;
         }
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         let (name, value) = (c_text(name), value.map(c_text));
         let text = value.as_ref().map_or(std::ptr::null(), |v| v.as_ptr());
         for method in methods {
@@ -96,7 +96,7 @@ impl ConfInterceptors {
     /// # Safety
     /// Both are live objects to which no reference is held that could write; `filter` has as many strings as it says.
     pub unsafe fn copying(&self, new: *mut ConfHandle, old: *const ConfHandle, filter: &[*const c_char]) {
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         for method in self.methods(|lists| &lists.on_conf_dup) {
             // SAFETY: the interceptor's function; by the caller's promise.
             unsafe { (method.call)(new, old, filter.len(), filter.as_ptr(), method.opaque) };
@@ -111,7 +111,7 @@ impl ConfInterceptors {
     /// Tells that the object is no more. Only the first call does.
     pub fn end(&self) {
         let methods = std::mem::take(&mut self.0.lock().on_conf_destroy);
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         for method in methods.0 {
             // SAFETY: the interceptor's function.
             unsafe { (method.call)(method.opaque) };

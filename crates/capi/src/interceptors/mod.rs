@@ -19,9 +19,9 @@ pub use watch::Watch;
 
 use crate::abi::{MessageFields, PartitionList};
 use crate::callbacks::{Opaque, callbacks};
+use crate::cancel_guard::CancelGuard;
 use crate::conf::ConfHandle;
 use crate::handle::Handle;
-use crate::uncancelled::Uncancelled;
 
 callbacks! {
     /// `on_conf_set`: settings, name, value, room for an error.
@@ -122,7 +122,7 @@ impl<F: Copy> Methods<F> {
         about: impl Fn() -> String,
         call: impl Fn(F, Opaque) -> c_int,
     ) {
-        let _uncancelled = Uncancelled::new();
+        let _uncancelled = CancelGuard::new();
         for method in &self.0 {
             let code = ErrorCode(call(method.call, method.opaque));
             if !code.is_ok() {

@@ -5,7 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ottla::error::ErrorCode;
-use ottla::event::{BrokerState, Delivery, Interceptor, RequestInfo, expect_callbacks};
+use ottla::event::{Delivery, expect_callbacks};
+use ottla::interceptor::{BrokerState, Interceptor, RequestInfo};
 use ottla::types::PartitionOffset;
 
 use super::{ClientMethods, ThreadType};
@@ -13,7 +14,7 @@ use crate::ffi::c_text;
 use crate::handle::Handle;
 use crate::message::Message;
 use crate::serve;
-use crate::tplist::OwnedList;
+use crate::topic_partition_list::OwnedList;
 
 /// Calls a client's interceptors.
 pub struct Watch(Weak<Handle>);

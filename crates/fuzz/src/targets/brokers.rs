@@ -61,7 +61,7 @@ pub(super) fn run(data: &[u8]) -> Verdict {
                 .disconnected(BrokerId(broker), ConnectionId(connection as u64));
         }
     }
-    let (connections, parked) = (clients.cluster.connection_count(), clients.cluster.parked_count());
+    let (connections, parked) = (clients.cluster.connection_count(), clients.cluster.purgatory_size());
     ensure!(connections == 0, "{connections} connections are left");
     ensure!(parked == 0, "{parked} requests are left");
     match clients.answers {

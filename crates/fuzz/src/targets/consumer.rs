@@ -6,10 +6,11 @@ use std::time::Duration;
 use ottla::client::{ClientHooks, Command as CoreCommand};
 use ottla::consumer::{Command, CommitTarget, OffsetsResult};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, Reply};
+use ottla::event::Event;
+use ottla::reply::Reply;
 use ottla::types::{ClientKind, PartitionOffset, Topic, TopicPartition, offset};
 
-use crate::bench::{Bench, TOPICS, one_of, pause_ms};
+use crate::harness::{Harness, TOPICS, one_of, pause_ms};
 use crate::input::Input;
 use crate::{Seen, Verdict};
 
@@ -81,7 +82,7 @@ struct Call {
 }
 
 struct Life {
-    bench: Bench,
+    harness: Harness,
     topics: Vec<Arc<Topic>>,
     calls: Vec<Call>,
     consumed: usize,
@@ -113,25 +114,25 @@ fn live(data: &[u8], is_canary: bool) -> Verdict {
         throttle_event: true,
         ..ClientHooks::default()
     };
-    let Some(mut bench) = Bench::new(ClientKind::Consumer, &settings, hooks, seed) else {
+    let Some(mut harness) = Harness::new(ClientKind::Consumer, &settings, hooks, seed) else {
         return Ok(Seen::Refused);
     };
     if input.flag() {
-        bench.limit_versions(&mut input);
+        harness.limit_versions(&mut input);
     }
-    bench.fill_logs();
+    harness.fill_logs();
     let mut life = Life {
-        topics: (0..TOPICS.len()).filter_map(|index| bench.topic(index)).collect(),
-        bench,
+        topics: (0..TOPICS.len()).filter_map(|index| harness.topic(index)).collect(),
+        harness,
         calls: Vec::new(),
         consumed: 0,
         rebalances,
         is_canary,
     };
-    while !input.is_empty() && !life.bench.is_finished() {
+    while !input.is_empty() && !life.harness.is_finished() {
         life.operation(&mut input);
         life.look_at_calls();
-        life.bench.verdict()?;
+        life.harness.verdict()?;
     }
     life.end()
 }
@@ -172,10 +173,10 @@ fn partitions(input: &mut Input) -> Vec<TopicPartition> {
 impl Life {
     fn operation(&mut self, input: &mut Input) {
         match input.below(32) {
-            0..=7 => self.bench.all_right(input.byte().into()),
-            8..=13 => self.bench.meddle(input),
-            14..=17 => self.bench.wait_ms(pause_ms(input)),
-            18 => self.bench.accident(input),
+            0..=7 => self.harness.all_right(input.byte().into()),
+            8..=13 => self.harness.meddle(input),
+            14..=17 => self.harness.wait_ms(pause_ms(input)),
+            18 => self.harness.accident(input),
             19..=22 => self.poll(input.byte().into(), input.flag()),
             23..=25 => self.change_assignment(input),
             26 | 27 => self.change_positions(input),
@@ -183,20 +184,20 @@ impl Life {
             29 => self.ask(input),
             30 => self.store(input),
             _ => match input.below(8) {
-                7 => self.bench.send(CoreCommand::Terminate),
+                7 => self.harness.send(CoreCommand::Terminate),
                 6 => self.close(),
                 _ => {}
             },
         }
-        self.bench.settle();
+        self.harness.settle();
     }
 
     /// Sends a command; one that waits for no broker is answered in the client's next turn.
     fn call(&mut self, command: Command, answer: Answer, within_ms: Option<u64>) {
         let what = format!("{command:?}");
-        let until_us = within_ms.map_or(u64::MAX, |ms| self.bench.now_us + (ms + SLACK_MS) * 1000);
-        self.bench.send(CoreCommand::Consumer(command));
-        self.bench.settle();
+        let until_us = within_ms.map_or(u64::MAX, |ms| self.harness.now_us + (ms + SLACK_MS) * 1000);
+        self.harness.send(CoreCommand::Consumer(command));
+        self.harness.settle();
         self.calls.push(Call { what, answer, until_us });
     }
 
@@ -283,12 +284,12 @@ impl Life {
         match input.below(3) {
             0 => {
                 let target = CommitTarget::Event;
-                self.bench
+                self.harness
                     .send(CoreCommand::Consumer(Command::Commit { offsets, target }));
             }
             1 => {
-                let target = CommitTarget::Queue(self.bench.shared.main_queue.clone(), 7);
-                self.bench
+                let target = CommitTarget::Queue(self.harness.shared.main_queue.clone(), 7);
+                self.harness
                     .send(CoreCommand::Consumer(Command::Commit { offsets, target }));
             }
             _ => self.rows(
@@ -304,7 +305,7 @@ impl Life {
     /// Calls that ask brokers, or only look.
     fn ask(&mut self, input: &mut Input) {
         let timeout_ms = u64::from(input.byte()) * 20;
-        let deadline = self.bench.now() + Duration::from_millis(timeout_ms);
+        let deadline = self.harness.now() + Duration::from_millis(timeout_ms);
         match input.below(5) {
             0 => {
                 let partitions = partitions(input);
@@ -343,7 +344,7 @@ impl Life {
     }
 
     fn store(&mut self, input: &mut Input) {
-        let Some(registry) = self.bench.shared.consumer.clone() else {
+        let Some(registry) = self.harness.shared.consumer.clone() else {
             return;
         };
         let mut rows = rows(input);
@@ -357,7 +358,7 @@ impl Life {
 
     /// Takes records and events; `obeys` when the application does what a rebalance asks for.
     fn poll(&mut self, most: usize, obeys: bool) {
-        let shared = self.bench.shared.clone();
+        let shared = self.harness.shared.clone();
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
             drop(event);
         }
@@ -373,7 +374,9 @@ impl Life {
                 Some(Ok((offset, position, _))) => {
                     self.consumed += 1;
                     if position != offset.saturating_add(1) {
-                        return self.bench.violate(format!("position {position} after offset {offset}"));
+                        return self
+                            .harness
+                            .violate(format!("position {position} after offset {offset}"));
                     }
                 }
                 Some(Err(Event::Rebalance(rebalance))) if self.rebalances && obeys => {
@@ -396,39 +399,39 @@ impl Life {
             Some(answer) => canary && answer.is_err(),
             None => true,
         });
-        let now_us = self.bench.now_us;
+        let now_us = self.harness.now_us;
         if let Some(late) = self.calls.iter().find(|call| call.until_us < now_us) {
             let what = format!("no answer to {}", late.what);
-            self.bench.violate(what);
+            self.harness.violate(what);
         }
     }
 
     /// Everything goes right again: all calls are answered, closing ends, and nothing is left.
     fn end(mut self) -> Verdict {
-        if !self.bench.is_finished() {
-            self.bench.heal();
+        if !self.harness.is_finished() {
+            self.harness.heal();
             self.poll(1000, true);
             self.close();
-            let until_us = self.bench.now_us + CALM_MS * 1000;
-            while !self.calls.is_empty() && self.bench.now_us < until_us {
+            let until_us = self.harness.now_us + CALM_MS * 1000;
+            while !self.calls.is_empty() && self.harness.now_us < until_us {
                 // The application serves its queue until the consumer is closed.
-                self.bench.peace(20, |_| false);
+                self.harness.peace(20, |_| false);
                 self.poll(1000, true);
                 self.look_at_calls();
-                self.bench.verdict()?;
+                self.harness.verdict()?;
             }
             if let Some(call) = self.calls.first() {
                 return Err(format!("no answer to {} when all goes right again", call.what));
             }
         }
-        self.bench.send(CoreCommand::Terminate);
-        self.bench.settle();
+        self.harness.send(CoreCommand::Terminate);
+        self.harness.settle();
         self.look_at_calls();
-        self.bench.verdict()?;
+        self.harness.verdict()?;
         if let Some(call) = self.calls.first() {
             return Err(format!("no answer to {} when the client has ended", call.what));
         }
-        self.bench.end(self.topics)?;
+        self.harness.end(self.topics)?;
         match self.consumed {
             0 => Ok(Seen::Refused),
             _ => Ok(Seen::Accepted),

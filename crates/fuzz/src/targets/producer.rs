@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla::client::{ClientHooks, Command};
-use ottla::event::{DeliveryMode, Event, HeadersIn, Payload, Reply};
+use ottla::event::{DeliveryMode, Event};
 use ottla::producer::{self, Record, TransactionCall, TransactionReply};
+use ottla::records::{HeadersIn, Payload};
+use ottla::reply::Reply;
 use ottla::types::{ClientKind, GroupMetadata, PARTITION_UA, PartitionOffset, Topic, TopicPartition};
 
-use crate::bench::{Bench, TOPICS, one_of, pause_ms};
+use crate::harness::{Harness, TOPICS, one_of, pause_ms};
 use crate::input::Input;
 use crate::{Seen, Verdict};
 
@@ -72,7 +74,7 @@ struct Message {
 }
 
 struct Life {
-    bench: Bench,
+    harness: Harness,
     topics: Vec<Arc<Topic>>,
     messages: BTreeMap<usize, Message>,
     unreported: usize,
@@ -114,20 +116,20 @@ fn live(data: &[u8], kind: Kind) -> Verdict {
         throttle_event: true,
         ..ClientHooks::default()
     };
-    let Some(mut bench) = Bench::new(ClientKind::Producer, &settings, hooks, seed) else {
+    let Some(mut harness) = Harness::new(ClientKind::Producer, &settings, hooks, seed) else {
         return Ok(Seen::Refused);
     };
     if input.flag() {
-        bench.limit_versions(&mut input);
+        harness.limit_versions(&mut input);
     }
     if kind == Kind::Transactional {
-        bench.cluster.set_transaction_version(2 - input.below(3) as i16);
+        harness.cluster.set_transaction_version(2 - input.below(3) as i16);
     }
     let timeout_ms = settings.iter().find(|(name, _)| *name == "message.timeout.ms");
     let timeout_ms: u64 = timeout_ms.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
     let mut life = Life {
-        topics: (0..TOPICS.len()).filter_map(|index| bench.topic(index)).collect(),
-        bench,
+        topics: (0..TOPICS.len()).filter_map(|index| harness.topic(index)).collect(),
+        harness,
         messages: BTreeMap::new(),
         unreported: 0,
         delivered: 0,
@@ -137,10 +139,10 @@ fn live(data: &[u8], kind: Kind) -> Verdict {
         timeout_us: timeout_ms * 1000,
         kind,
     };
-    while !input.is_empty() && !life.bench.is_finished() {
+    while !input.is_empty() && !life.harness.is_finished() {
         life.operation(&mut input);
         life.look_at_calls();
-        life.bench.verdict()?;
+        life.harness.verdict()?;
     }
     life.end(timeout_ms)
 }
@@ -153,21 +155,21 @@ impl Life {
         };
         match input.below(operations) {
             0..=2 => self.produce(input),
-            3..=5 => self.bench.all_right(input.byte().into()),
-            6..=8 => self.bench.meddle(input),
-            9 | 10 => self.bench.wait_ms(pause_ms(input)),
-            11 => self.bench.accident(input),
+            3..=5 => self.harness.all_right(input.byte().into()),
+            6..=8 => self.harness.meddle(input),
+            9 | 10 => self.harness.wait_ms(pause_ms(input)),
+            11 => self.harness.accident(input),
             12 => self.purge(input),
             13 => self.flush(input),
             14 => self.listen(),
             16.. => self.call(input),
             _ => {
                 if input.below(4) == 3 {
-                    self.bench.send(Command::Terminate);
+                    self.harness.send(Command::Terminate);
                 }
             }
         }
-        self.bench.settle();
+        self.harness.settle();
     }
 
     fn produce(&mut self, input: &mut Input) {
@@ -202,11 +204,11 @@ impl Life {
                 timestamp_ms: 0,
                 opaque: number,
             };
-            let Some(accumulator) = &self.bench.shared.producer else {
+            let Some(accumulator) = &self.harness.shared.producer else {
                 return;
             };
             if accumulator.produce(&topic, partition, record).is_ok() {
-                let at_us = self.bench.now_us;
+                let at_us = self.harness.now_us;
                 self.unreported += 1;
                 self.messages.insert(
                     number,
@@ -242,20 +244,20 @@ impl Life {
         };
         let timeout_ms = pause_ms(input);
         let reply = self
-            .bench
+            .harness
             .shared
             .transact(call, Some(Duration::from_millis(timeout_ms)));
         self.calls
-            .push((self.bench.now_us + (timeout_ms + SLACK_MS) * 1000, reply));
+            .push((self.harness.now_us + (timeout_ms + SLACK_MS) * 1000, reply));
     }
 
     /// Calls are answered in time.
     fn look_at_calls(&mut self) {
-        let now_us = self.bench.now_us;
+        let now_us = self.harness.now_us;
         self.calls.retain(|(_, reply)| reply.try_take().is_none());
         if let Some((by_us, _)) = self.calls.iter().find(|(by_us, _)| *by_us < now_us) {
             let late_ms = (now_us - by_us) / 1000;
-            self.bench.violate(format!(
+            self.harness.violate(format!(
                 "a call of the transactional API has no answer, {late_ms} ms late"
             ));
         }
@@ -265,7 +267,7 @@ impl Life {
         let what = input.byte();
         let done = Reply::new();
         self.purges.push(done.clone());
-        self.bench.send(Command::Producer(producer::Command::Purge {
+        self.harness.send(Command::Producer(producer::Command::Purge {
             queue: what & 1 != 0,
             in_flight: what & 2 != 0,
             done,
@@ -273,7 +275,7 @@ impl Life {
     }
 
     fn flush(&mut self, input: &mut Input) {
-        let Some(accumulator) = &self.bench.shared.producer else {
+        let Some(accumulator) = &self.harness.shared.producer else {
             return;
         };
         if input.flag() {
@@ -287,7 +289,7 @@ impl Life {
 
     /// Takes the reports and counts them.
     fn listen(&mut self) {
-        while let Some(event) = self.bench.shared.main_queue.pop(Some(Duration::ZERO)) {
+        while let Some(event) = self.harness.shared.main_queue.pop(Some(Duration::ZERO)) {
             let Event::Delivery(delivery) = event else {
                 continue;
             };
@@ -296,22 +298,22 @@ impl Life {
             }
             for record in delivery.records() {
                 let Some(message) = self.messages.get_mut(&record.opaque) else {
-                    return self.bench.violate(format!("{} was never produced", record.opaque));
+                    return self.harness.violate(format!("{} was never produced", record.opaque));
                 };
                 message.reports += 1;
                 self.unreported = self.unreported.saturating_sub(1);
                 if message.reports > 1 {
-                    return self.bench.violate(format!("{} was reported twice", record.opaque));
+                    return self.harness.violate(format!("{} was reported twice", record.opaque));
                 }
                 if record.value != Some(message.value.as_slice()) {
                     return self
-                        .bench
+                        .harness
                         .violate(format!("{} was reported with another value", record.opaque));
                 }
                 let took_us = delivery.done_at.as_micros().saturating_sub(message.at_us);
                 if took_us > self.timeout_us + SLACK_MS * 1000 {
                     return self
-                        .bench
+                        .harness
                         .violate(format!("{} was reported after {took_us} us", record.opaque));
                 }
                 self.delivered += usize::from(delivery.error.is_none());
@@ -321,28 +323,28 @@ impl Life {
 
     /// Everything goes right again: all messages are reported in time, and nothing is left.
     fn end(mut self, timeout_ms: u64) -> Verdict {
-        if !self.bench.is_finished() {
-            self.bench.heal();
-            let bench = &mut self.bench;
-            let outstanding = |bench: &mut Bench| {
-                let queue = bench.shared.main_queue.clone();
+        if !self.harness.is_finished() {
+            self.harness.heal();
+            let harness = &mut self.harness;
+            let outstanding = |harness: &mut Harness| {
+                let queue = harness.shared.main_queue.clone();
                 let reported = queue.len_where(|event| matches!(event, Event::Delivery(_)));
-                let held = bench.shared.producer.as_ref().map_or(0, |a| a.outstanding());
+                let held = harness.shared.producer.as_ref().map_or(0, |a| a.outstanding());
                 held <= reported
             };
-            if !bench.peace(timeout_ms + SLACK_MS, outstanding) {
-                let held = bench.shared.producer.as_ref().map_or(0, |a| a.outstanding());
-                bench.violate(format!(
+            if !harness.peace(timeout_ms + SLACK_MS, outstanding) {
+                let held = harness.shared.producer.as_ref().map_or(0, |a| a.outstanding());
+                harness.violate(format!(
                     "{held} messages are held {timeout_ms} ms after all went right again"
                 ));
             }
-            self.bench.verdict()?;
+            self.harness.verdict()?;
         }
-        self.bench.send(Command::Terminate);
-        self.bench.settle();
+        self.harness.send(Command::Terminate);
+        self.harness.settle();
         self.listen();
         self.look_at_calls();
-        self.bench.verdict()?;
+        self.harness.verdict()?;
         ensure!(
             self.calls.is_empty(),
             "{} calls of the transactional API were never answered",
@@ -353,7 +355,7 @@ impl Life {
             self.purges.iter().all(|done| done.try_take().is_some()),
             "a purge was never done"
         );
-        self.bench.end(self.topics)?;
+        self.harness.end(self.topics)?;
         match self.delivered {
             0 => Ok(Seen::Refused),
             _ => Ok(Seen::Accepted),

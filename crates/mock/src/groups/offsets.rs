@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cluster::{BrokerId, ConnectionId};
+use crate::ids::{BrokerId, ConnectionId};
 
 /// A committed offset.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,19 +72,19 @@ impl CommittedOffsets {
     }
 
     /// Topics with their partitions, those included for which there are only pending offsets.
-    pub(crate) fn places(&self) -> BTreeMap<&str, Vec<i32>> {
-        let mut places: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
+    pub(crate) fn partitions(&self) -> BTreeMap<&str, Vec<i32>> {
+        let mut all: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
         for (topic, partitions) in &self.committed {
-            places.entry(topic).or_default().extend(partitions.keys());
+            all.entry(topic).or_default().extend(partitions.keys());
         }
         for (topic, partitions) in self.pending.values().flatten() {
-            places.entry(topic).or_default().extend(partitions.keys());
+            all.entry(topic).or_default().extend(partitions.keys());
         }
-        for partitions in places.values_mut() {
+        for partitions in all.values_mut() {
             partitions.sort_unstable();
             partitions.dedup();
         }
-        places
+        all
     }
 
     pub(crate) fn topic_deleted(&mut self, topic: &str) {
@@ -183,7 +183,7 @@ mod tests {
         offsets.commit_in_transaction((7, 0), "t", 0, at(5), nobody());
         offsets.commit_in_transaction((7, 0), "u", 1, at(6), nobody());
         assert!(offsets.is_pending("t", 0) && offsets.is_pending("u", 1) && !offsets.is_pending("u", 0));
-        assert_eq!(offsets.places(), BTreeMap::from([("t", vec![0]), ("u", vec![1])]));
+        assert_eq!(offsets.partitions(), BTreeMap::from([("t", vec![0]), ("u", vec![1])]));
         assert_eq!(offsets.get("t", 0), Some(&at(1)));
         assert_eq!(offsets.end_transaction(7, 0, true).len(), 2);
         assert_eq!(offsets.get("t", 0), Some(&at(5)));

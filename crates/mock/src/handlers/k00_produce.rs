@@ -22,58 +22,25 @@
 //! Left out: timestamps are those of the batch's head; records are looked at one by one only to say which of them are
 //! out of range.
 
-use std::collections::BTreeSet;
-
 use ottla_protocol::api::produce::{
-    BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, PartitionProduceData, PartitionProduceResponse,
-    ProduceRequest, ProduceResponse, TopicProduceResponse,
+    BatchIndexAndErrorMessage, PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
+    TopicProduceResponse,
 };
-use ottla_protocol::compression::Codec;
-use ottla_protocol::record::{Batch, BatchIter, NO_PRODUCER_ID, RecordError};
+use ottla_protocol::record::{Batch, BatchIter, NO_PRODUCER_ID};
 use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
-use super::{Answer, AnswerOf, Handler};
-use crate::CloseReason;
-use crate::LeaderHints;
-use crate::cluster::{BrokerId, Cluster};
-use crate::dispatch::Context;
-use crate::limits::Limits;
-use crate::message_sets;
-use crate::parked::{PendingAppend, PendingProduce, Waiting};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::batch_validation::{Limits, Rejection, check_batch, failure, message_set_to_batch, only_batch};
+use crate::cluster::Cluster;
 use crate::producer_state::{ProducerStamp, SequenceCheck};
-use crate::topics::{Partition, TopicRef};
-use crate::transactions::{Joining, Participant, Support};
+use crate::purgatory::{DelayedProduce, PendingAppend};
+use crate::replication::{delay_produce, name_leaders, replicate};
+use crate::request::{CloseReason, Context};
+use crate::state::ClusterState;
+use crate::topics::TopicRef;
+use crate::transactions::{Participant, TransactionSupport, TransactionalWrite};
 
 pub(crate) struct Produce;
-
-/// Why a partition's data is refused.
-#[derive(Debug)]
-pub(crate) struct Rejection {
-    error: ErrorCode,
-    message: Option<String>,
-    /// The records that are reported as the culprits, by their numbers in the batch.
-    blamed: Vec<i32>,
-}
-
-impl Rejection {
-    pub(crate) fn invalid_record(message: &str) -> Self {
-        Self {
-            error: ErrorCode::INVALID_RECORD,
-            message: Some(message.to_owned()),
-            blamed: vec![0],
-        }
-    }
-}
-
-impl From<ErrorCode> for Rejection {
-    fn from(error: ErrorCode) -> Self {
-        Self {
-            error,
-            message: None,
-            blamed: Vec::new(),
-        }
-    }
-}
 
 /// A partition's data that is in the log, by now or since an earlier request.
 struct Accepted {
@@ -121,7 +88,7 @@ impl Handler for Produce {
                 let partition = match accept(cluster, context, transactional_id, &name, data, acks) {
                     Ok(accepted) => {
                         let position = (response.responses.len(), answered.partition_responses.len());
-                        let wait = after_append(cluster, &accepted, index, position, acks);
+                        let wait = after_append(&mut cluster.state, &accepted, index, position, acks);
                         until.extend(wait);
                         success(index, &accepted)
                     }
@@ -139,11 +106,16 @@ impl Handler for Produce {
             };
         }
         if until.is_empty() {
-            name_leaders(cluster, context, &mut response);
+            name_leaders(&cluster.state, context, &mut response);
             return Answer::Respond(response);
         }
-        park(cluster, context, request.timeout_ms, PendingProduce { response, until });
-        Answer::Park
+        delay_produce(
+            &mut cluster.state,
+            context,
+            request.timeout_ms,
+            DelayedProduce { response, until },
+        );
+        Answer::Delayed
     }
 
     fn refuse(cluster: &Cluster, context: &Context, request: ProduceRequest, error: ErrorCode) -> AnswerOf<Self> {
@@ -168,7 +140,7 @@ impl Handler for Produce {
             throttle_time_ms: context.throttle_time_ms,
             ..Default::default()
         };
-        name_leaders(cluster, context, &mut response);
+        name_leaders(&cluster.state, context, &mut response);
         Answer::Respond(response)
     }
 }
@@ -179,22 +151,6 @@ fn success(index: i32, accepted: &Accepted) -> PartitionProduceResponse {
         base_offset: accepted.base_offset,
         log_append_time_ms: accepted.log_append_time_ms,
         log_start_offset: accepted.log_start_offset,
-        ..Default::default()
-    }
-}
-
-pub(crate) fn failure(index: i32, rejection: Rejection) -> PartitionProduceResponse {
-    let blamed = rejection.blamed.iter().map(|index| BatchIndexAndErrorMessage {
-        batch_index: *index,
-        batch_index_error_message: rejection.message.clone(),
-        ..Default::default()
-    });
-    PartitionProduceResponse {
-        index,
-        error_code: rejection.error.0,
-        base_offset: -1,
-        record_errors: blamed.collect(),
-        error_message: rejection.message,
         ..Default::default()
     }
 }
@@ -236,15 +192,18 @@ fn accept(
     data: PartitionProduceData,
     acks: i16,
 ) -> Result<Accepted, Rejection> {
-    let topic = match cluster.topics.find(name) {
-        Some(topic) if cluster.is_visible(topic) => topic,
+    let topic = match cluster.state.topics.find(name) {
+        Some(topic) if cluster.state.is_visible(topic) => topic,
         _ => return Err(name.unknown_error().into()),
     };
     let (id, index) = (topic.id, data.index);
-    cluster.faults.check_partition(ApiKey::PRODUCE, &topic.name, index)?;
+    cluster
+        .state
+        .faults
+        .check_partition(ApiKey::PRODUCE, &topic.name, index)?;
     let partition = topic.partition(index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
     let batch = match context.version {
-        ..3 => message_sets::to_batch(data.records.unwrap_or_default().into_bytes())?,
+        ..3 => message_set_to_batch(data.records.unwrap_or_default().into_bytes())?,
         _ => only_batch(data)?,
     };
     partition.check_access(context.broker, -1, true)?;
@@ -252,8 +211,8 @@ fn accept(
     if acks == -1 && insync < topic.config.min_insync_replicas {
         return Err(ErrorCode::NOT_ENOUGH_REPLICAS.into());
     }
-    let now_ms = cluster.broker_clock_ms(context.broker);
-    check_batch(&batch, &topic.config.limits(), context.version, now_ms)?;
+    let now_ms = cluster.state.broker_clock_ms(context.broker);
+    check_batch(&batch, &Limits::new(&topic.config), context.version, now_ms)?;
     let header = batch.header();
     if header.is_transactional() {
         let transactional_id = transactional_id.ok_or(ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED)?;
@@ -261,15 +220,16 @@ fn accept(
             .log
             .has_open_transaction(header.producer_id, header.producer_epoch)
         {
-            let joins = Joining {
+            let joins = TransactionalWrite {
                 transactional_id,
                 producer_id: header.producer_id,
                 epoch: header.producer_epoch,
-                support: Support::of_produce(context.version),
+                support: TransactionSupport::of_produce(context.version),
             };
             let place = (topic.name.clone(), index);
             cluster
-                .join_transaction(&joins, Participant::Partition(place))
+                .transaction_coordinator()
+                .prepare_write(&joins, Participant::Partition(place))
                 .map_err(as_produce_error)?;
         }
     }
@@ -284,11 +244,11 @@ fn append(
     index: i32,
     batch: &Batch,
 ) -> Result<Accepted, Rejection> {
-    let now_ms = cluster.broker_clock_ms(context.broker);
-    let expiration_ms = cluster.config.producer_id_expiration_ms;
-    let refuses_unknown = cluster.config.refuse_unknown_producers;
+    let now_ms = cluster.state.broker_clock_ms(context.broker);
+    let expiration_ms = cluster.state.config.producer_id_expiration_ms;
+    let refuses_unknown = cluster.state.config.refuse_unknown_producers;
     let gone = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
-    let topic = cluster.topics.by_id_mut(topic_id).ok_or(gone)?;
+    let topic = cluster.state.topics.by_id_mut(topic_id).ok_or(gone)?;
     let (log_append_time, retention) = (topic.config.log_append_time, topic.config.retention_bytes);
     let partition = topic.partition_mut(index).ok_or(gone)?;
     let leader_epoch = partition.leader_epoch;
@@ -307,7 +267,9 @@ fn append(
         let known = partition.log.producers.knows(stamp.producer_id, now_ms, expiration_ms);
         if !known && stamp.base_sequence != 0 {
             // With transaction version 2 each epoch's first batch is known by its number (KIP-890).
-            if header.is_transactional() && Support::of_produce(context.version) == Support::AddsPartitions {
+            if header.is_transactional()
+                && TransactionSupport::of_produce(context.version) == TransactionSupport::AddsPartitions
+            {
                 return Err(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER.into());
             }
             if refuses_unknown {
@@ -349,84 +311,9 @@ fn as_produce_error(error: ErrorCode) -> ErrorCode {
     }
 }
 
-/// The one batch that a partition's data has to be.
-fn only_batch(data: PartitionProduceData) -> Result<Batch, Rejection> {
-    let mut batches = BatchIter::new(data.records.unwrap_or_default().into_bytes());
-    match batches.next() {
-        None => Err(Rejection::invalid_record(
-            "Produce requests must have exactly one record batch per partition, this has none.",
-        )),
-        Some(Err(RecordError::InvalidLength { .. } | RecordError::UnsupportedMagic { .. })) => {
-            Err(ErrorCode::CORRUPT_MESSAGE.into())
-        }
-        Some(Err(error)) => Err(Rejection::invalid_record(&error.to_string())),
-        Some(Ok(batch)) if batch.header().magic != 2 => Err(Rejection::invalid_record(
-            "Produce requests of version 3 and later must carry record batches of magic 2.",
-        )),
-        Some(Ok(_)) if batches.remaining() > 0 => Err(Rejection::invalid_record(
-            "Produce requests must have exactly one record batch per partition, this has more.",
-        )),
-        Some(Ok(batch)) => Ok(batch),
-    }
-}
-
-fn check_batch(batch: &Batch, limits: &Limits, version: i16, now_ms: i64) -> Result<(), Rejection> {
-    let header = batch.header();
-    match header.compression() {
-        Ok(Codec::Zstd) if version < 7 => {
-            return Err(ErrorCode::UNSUPPORTED_COMPRESSION_TYPE.into());
-        }
-        Ok(_) => {}
-        Err(_) => return Err(ErrorCode::CORRUPT_MESSAGE.into()),
-    }
-    if header.base_offset != 0 {
-        return Err(Rejection::invalid_record(
-            "The base offset of a batch to append must be 0.",
-        ));
-    }
-    if batch.bytes().len() > limits.max_message_bytes {
-        return Err(Rejection {
-            error: ErrorCode::MESSAGE_TOO_LARGE,
-            message: Some(format!(
-                "The record batch is {} bytes; the topic takes no more than {}.",
-                batch.bytes().len(),
-                limits.max_message_bytes
-            )),
-            blamed: Vec::new(),
-        });
-    }
-    batch.verify_crc().map_err(|_| ErrorCode::CORRUPT_MESSAGE)?;
-    if header.is_control() {
-        return Err(Rejection::invalid_record(
-            "Clients are not allowed to write control records.",
-        ));
-    }
-    if header.records_count <= 0 || header.last_offset_delta != header.records_count - 1 {
-        return Err(Rejection::invalid_record(
-            "The record count does not match the offsets.",
-        ));
-    }
-    if header.is_transactional() && header.producer_id == NO_PRODUCER_ID {
-        return Err(Rejection::invalid_record("A transactional batch needs a producer id."));
-    }
-    if header.producer_id != NO_PRODUCER_ID && (header.producer_epoch < 0 || header.base_sequence < 0) {
-        return Err(Rejection::invalid_record(
-            "A batch with a producer id needs an epoch and a sequence.",
-        ));
-    }
-    if limits.are_out_of_range(header.base_timestamp, header.max_timestamp, now_ms) {
-        return Err(Rejection {
-            error: ErrorCode::INVALID_TIMESTAMP,
-            message: Some("The timestamp is out of the range that the topic allows.".into()),
-            blamed: limits.mistimed(batch, now_ms),
-        });
-    }
-    Ok(())
-}
-
-/// Lets followers copy what was appended, and says what `acks=all` has to wait for.
+/// Lets the followers copy an append. Returns the replication that `acks=all` has to wait for.
 fn after_append(
-    cluster: &mut Cluster,
+    state: &mut ClusterState,
     accepted: &Accepted,
     partition: i32,
     position: (usize, usize),
@@ -434,10 +321,10 @@ fn after_append(
 ) -> Option<PendingAppend> {
     let topic = accepted.topic;
     if accepted.is_new {
-        cluster.replicate(topic, partition, accepted.end_offset);
+        replicate(state, topic, partition, accepted.end_offset);
     }
-    let state = cluster.topics.by_id(topic)?.partition(partition)?;
-    let waits = acks == -1 && state.log.high_watermark() < accepted.end_offset;
+    let log = &state.topics.by_id(topic)?.partition(partition)?.log;
+    let waits = acks == -1 && log.high_watermark() < accepted.end_offset;
     waits.then_some(PendingAppend {
         topic,
         partition,
@@ -445,62 +332,4 @@ fn after_append(
         end_offset: accepted.end_offset,
         position,
     })
-}
-
-/// Tells clients that came to the wrong broker who leads, where they can read it.
-pub(crate) fn name_leaders(cluster: &Cluster, context: &Context, response: &mut ProduceResponse) {
-    if context.version < 10 || cluster.faults.leader_hints == LeaderHints::None {
-        return;
-    }
-    let mut leaders: BTreeSet<BrokerId> = BTreeSet::new();
-    for topic in &mut response.responses {
-        let name = match context.version {
-            ..13 => TopicRef::Name(topic.name.clone()),
-            _ => TopicRef::Id(topic.topic_id),
-        };
-        for answered in &mut topic.partition_responses {
-            if answered.error_code != ErrorCode::NOT_LEADER_OR_FOLLOWER.0 {
-                continue;
-            }
-            let found = cluster.topics.find(&name).and_then(|t| t.partition(answered.index));
-            if let Some(partition) = found {
-                let (leader, leader_epoch) = hint(cluster, partition);
-                leaders.extend(leader.filter(|_| cluster.faults.leader_hints != LeaderHints::Homeless));
-                answered.current_leader = LeaderIdAndEpoch {
-                    leader_id: leader.map_or(-1, |b| b.0),
-                    leader_epoch,
-                    ..Default::default()
-                };
-            }
-        }
-    }
-    let endpoints = leaders
-        .into_iter()
-        .filter_map(|id| Some((id, cluster.brokers.get(&id)?)));
-    response.node_endpoints = endpoints
-        .map(|(id, broker)| NodeEndpoint {
-            node_id: id.0,
-            host: broker.host.clone(),
-            port: broker.port.into(),
-            rack: broker.rack.clone(),
-            ..Default::default()
-        })
-        .collect();
-}
-
-/// The leader that is named, and its epoch.
-fn hint(cluster: &Cluster, partition: &Partition) -> (Option<BrokerId>, i32) {
-    let (leader, epoch) = (partition.leader, partition.leader_epoch);
-    if cluster.faults.leader_hints != LeaderHints::Stale {
-        return (leader, epoch);
-    }
-    let other = cluster.brokers.keys().find(|b| Some(**b) != leader).copied();
-    (other.or(leader), (epoch - 1).max(0))
-}
-
-fn park(cluster: &mut Cluster, context: &Context, timeout_ms: i32, pending: PendingProduce) {
-    let partitions: Vec<_> = pending.until.iter().map(|p| (p.topic, p.partition)).collect();
-    let deadline = cluster.now.plus_ms(timeout_ms);
-    let token = cluster.park(context, Waiting::Produce(pending), Some(deadline));
-    cluster.wait_on(token, partitions);
 }

@@ -15,10 +15,10 @@ use ottla_protocol::api::list_offsets::{
 };
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
 use crate::log::FoundOffset;
+use crate::request::Context;
 
 pub(crate) struct ListOffsets;
 
@@ -87,9 +87,14 @@ fn find(
     isolation_level: i8,
 ) -> Result<FoundOffset, ErrorCode> {
     cluster
+        .state
         .faults
         .check_partition(ApiKey::LIST_OFFSETS, topic, asked.partition_index)?;
-    let topic = cluster.topics.by_name(topic).filter(|t| cluster.is_visible(t));
+    let topic = cluster
+        .state
+        .topics
+        .by_name(topic)
+        .filter(|t| cluster.state.is_visible(t));
     let partition = topic
         .and_then(|t| t.partition(asked.partition_index))
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;

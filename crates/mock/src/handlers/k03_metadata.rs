@@ -13,17 +13,15 @@
 
 use std::collections::BTreeSet;
 
-use ottla_protocol::api::metadata::{
-    MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition,
-    MetadataResponseTopic,
-};
-use ottla_protocol::{ApiKey, ErrorCode, Uuid};
+use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic};
+use ottla_protocol::{ErrorCode, Uuid};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::control::NewTopic;
-use crate::dispatch::Context;
-use crate::topics::{Partition, Topic};
+use crate::metadata::{all_topics, describe_topic, failed_topic, without_topics};
+use crate::request::Context;
+use crate::topic_creation::NewTopic;
+use crate::topics::is_valid_name;
 
 pub(crate) struct Metadata;
 
@@ -35,17 +33,18 @@ impl Handler for Metadata {
         if context.version < 12 && request.topics.iter().flatten().any(by_id) {
             return Self::refuse(cluster, context, request, ErrorCode::INVALID_REQUEST);
         }
-        let may_create = cluster.config.auto_create_topics && request.allow_auto_topic_creation;
+        let may_create = cluster.state.config.auto_create_topics && request.allow_auto_topic_creation;
         if let Some(old) = cluster
+            .state
             .brokers
-            .get(&context.broker)
-            .and_then(|b| b.old_metadata.clone())
+            .get(context.broker)
+            .and_then(|b| b.held_metadata.clone())
         {
-            return Answer::Respond(from_memory(cluster, context, old, request.topics, may_create));
+            return Answer::Respond(from_snapshot(cluster, context, old, request.topics, may_create));
         }
         let topics = match request.topics {
-            None => all_topics(cluster),
-            Some(topics) if topics.is_empty() && context.version == 0 => all_topics(cluster),
+            None => all_topics(&cluster.state),
+            Some(topics) if topics.is_empty() && context.version == 0 => all_topics(&cluster.state),
             Some(topics) => {
                 let mut seen = BTreeSet::new();
                 let topics = topics.into_iter();
@@ -55,7 +54,7 @@ impl Handler for Metadata {
         };
         Answer::Respond(MetadataResponse {
             topics,
-            ..frame_of(cluster, context)
+            ..without_topics_for(cluster, context)
         })
     }
 
@@ -73,22 +72,14 @@ impl Handler for Metadata {
         Answer::Respond(MetadataResponse {
             topics: topics.collect(),
             error_code: error.0,
-            ..frame_of(cluster, context)
+            ..without_topics_for(cluster, context)
         })
-    }
-}
-
-/// All there is to tell at present.
-pub(crate) fn whole(cluster: &Cluster) -> MetadataResponse {
-    MetadataResponse {
-        topics: all_topics(cluster),
-        ..without_topics(cluster)
     }
 }
 
 /// What a broker answers that knows the cluster as it was. Topics that are to be made are made nevertheless: it asks the
 /// controller for that.
-fn from_memory(
+fn from_snapshot(
     cluster: &mut Cluster,
     context: &Context,
     old: MetadataResponse,
@@ -110,8 +101,8 @@ fn from_memory(
                 let (name, id) = (topic.name.clone(), topic.topic_id);
                 let now = one_topic(cluster, topic, may_create);
                 match (now.error_code, name) {
-                    (0, Some(name)) => failed(Some(name), Uuid::ZERO, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
-                    (0, None) => failed(None, id, ErrorCode::UNKNOWN_TOPIC_ID),
+                    (0, Some(name)) => failed_topic(Some(name), Uuid::ZERO, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+                    (0, None) => failed_topic(None, id, ErrorCode::UNKNOWN_TOPIC_ID),
                     _ => now,
                 }
             });
@@ -126,44 +117,26 @@ fn from_memory(
 }
 
 /// Everything but the topics.
-fn frame_of(cluster: &Cluster, context: &Context) -> MetadataResponse {
+fn without_topics_for(cluster: &Cluster, context: &Context) -> MetadataResponse {
     MetadataResponse {
         throttle_time_ms: context.throttle_time_ms,
-        ..without_topics(cluster)
+        ..without_topics(&cluster.state)
     }
-}
-
-fn without_topics(cluster: &Cluster) -> MetadataResponse {
-    let brokers = cluster.brokers.iter().filter(|(_, b)| b.alive);
-    MetadataResponse {
-        brokers: brokers
-            .map(|(id, broker)| MetadataResponseBroker {
-                node_id: id.0,
-                host: broker.host.clone(),
-                port: broker.port.into(),
-                rack: broker.rack.clone(),
-                ..Default::default()
-            })
-            .collect(),
-        cluster_id: Some(cluster.cluster_id.clone()),
-        controller_id: cluster.controller.0,
-        ..Default::default()
-    }
-}
-
-fn all_topics(cluster: &Cluster) -> Vec<MetadataResponseTopic> {
-    let visible = cluster.topics.iter().filter(|t| cluster.is_visible(t));
-    visible.map(|topic| describe(cluster, topic)).collect()
 }
 
 fn one_topic(cluster: &mut Cluster, asked: MetadataRequestTopic, may_create: bool) -> MetadataResponseTopic {
     let Some(name) = asked.name else {
-        return match cluster.topics.by_id(asked.topic_id).filter(|t| cluster.is_visible(t)) {
-            Some(topic) => describe(cluster, topic),
-            None => failed(None, asked.topic_id, ErrorCode::UNKNOWN_TOPIC_ID),
+        return match cluster
+            .state
+            .topics
+            .by_id(asked.topic_id)
+            .filter(|t| cluster.state.is_visible(t))
+        {
+            Some(topic) => describe_topic(&cluster.state, topic),
+            None => failed_topic(None, asked.topic_id, ErrorCode::UNKNOWN_TOPIC_ID),
         };
     };
-    if cluster.topics.id_of(&name).is_none() && may_create {
+    if cluster.state.topics.id_of(&name).is_none() && may_create {
         let new = NewTopic {
             name: name.clone(),
             partitions: -1,
@@ -171,61 +144,17 @@ fn one_topic(cluster: &mut Cluster, asked: MetadataRequestTopic, may_create: boo
             ..NewTopic::default()
         };
         if let Err(refusal) = cluster.create(new) {
-            return failed(Some(name), Uuid::ZERO, refusal.error);
+            return failed_topic(Some(name), Uuid::ZERO, refusal.error);
         }
     }
-    match cluster.topics.by_name(&name).filter(|t| cluster.is_visible(t)) {
-        Some(topic) => describe(cluster, topic),
-        None if !crate::topics::is_valid_name(&name) => {
-            failed(Some(name), Uuid::ZERO, ErrorCode::INVALID_TOPIC_EXCEPTION)
-        }
-        None => failed(Some(name), Uuid::ZERO, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
-    }
-}
-
-fn failed(name: Option<String>, topic_id: Uuid, error: ErrorCode) -> MetadataResponseTopic {
-    MetadataResponseTopic {
-        error_code: error.0,
-        name,
-        topic_id,
-        ..Default::default()
-    }
-}
-
-fn describe(cluster: &Cluster, topic: &Topic) -> MetadataResponseTopic {
-    if let Some(error) = topic.error {
-        return failed(Some(topic.name.clone()), topic.id, error);
-    }
-    let partitions = topic
-        .indexed()
-        .map(|(index, p)| describe_partition(cluster, &topic.name, index, p));
-    MetadataResponseTopic {
-        name: Some(topic.name.clone()),
-        topic_id: topic.id,
-        partitions: partitions.collect(),
-        ..Default::default()
-    }
-}
-
-fn describe_partition(cluster: &Cluster, topic: &str, index: i32, partition: &Partition) -> MetadataResponsePartition {
-    let ids = |brokers: &[crate::BrokerId]| brokers.iter().map(|b| b.0).collect();
-    let offline = partition.replicas.iter().filter(|b| !cluster.is_alive(**b));
-    let error = match partition.leader {
-        Some(_) => cluster
-            .faults
-            .check_partition(ApiKey::METADATA, topic, index)
-            .err()
-            .unwrap_or(ErrorCode::NONE),
-        None => ErrorCode::LEADER_NOT_AVAILABLE,
-    };
-    MetadataResponsePartition {
-        error_code: error.0,
-        partition_index: index,
-        leader_id: partition.leader.map_or(-1, |b| b.0),
-        leader_epoch: partition.leader_epoch,
-        replica_nodes: ids(&partition.replicas),
-        isr_nodes: ids(&partition.isr),
-        offline_replicas: offline.map(|b| b.0).collect(),
-        ..Default::default()
+    match cluster
+        .state
+        .topics
+        .by_name(&name)
+        .filter(|t| cluster.state.is_visible(t))
+    {
+        Some(topic) => describe_topic(&cluster.state, topic),
+        None if !is_valid_name(&name) => failed_topic(Some(name), Uuid::ZERO, ErrorCode::INVALID_TOPIC_EXCEPTION),
+        None => failed_topic(Some(name), Uuid::ZERO, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
     }
 }

@@ -16,10 +16,11 @@ use ottla_protocol::api::offset_commit::{
 };
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
-use crate::groups::{CommitRecord, CommittedOffset, Committer};
+use crate::groups::{CommittedOffset, Committer};
+use crate::history::CommitRecord;
+use crate::request::Context;
 use crate::topics::TopicRef;
 
 pub(crate) struct OffsetCommit;
@@ -84,7 +85,9 @@ fn respond(
 
 /// Whether the group takes the commit. An empty group comes into being with its first.
 fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest) -> Result<(), ErrorCode> {
-    cluster.check_group_coordinator(context.broker, &request.group_id)?;
+    cluster
+        .state
+        .check_group_coordinator(context.broker, &request.group_id)?;
     let generation = request.generation_id_or_member_epoch;
     if cluster.groups.get(&request.group_id).is_none() && generation >= 0 {
         return Err(match context.version {
@@ -92,9 +95,8 @@ fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest
             _ => ErrorCode::ILLEGAL_GENERATION,
         });
     }
-    cluster.with_new_group(&request.group_id, |cluster, group| {
-        group.check_commit(cluster, context.version, request)
-    })
+    let group = cluster.groups.get_or_create(&cluster.state, &request.group_id);
+    group.check_commit(&mut cluster.state, context.version, request)
 }
 
 fn commit(
@@ -106,43 +108,43 @@ fn commit(
 ) -> Result<(), ErrorCode> {
     let index = asked.partition_index;
     let metadata = asked.committed_metadata.clone().unwrap_or_default();
-    let name = check_place(cluster, ApiKey::OFFSET_COMMIT, topic, index, &metadata)?;
+    let name = check_partition_for_commit(cluster, ApiKey::OFFSET_COMMIT, topic, index, &metadata)?;
     let committed = CommittedOffset {
         offset: asked.committed_offset,
         leader_epoch: asked.committed_leader_epoch,
         metadata,
     };
     let before = cluster.committed_offset(group, &name, index);
-    if let Some(log) = &mut cluster.groups.commit_log {
-        log.push(CommitRecord {
-            group: group.to_owned(),
-            member: who.member.clone(),
-            generation: who.generation,
-            topic: name.clone(),
-            partition: index,
-            offset: committed.offset,
-            before,
-            broker: who.broker,
-            connection: who.connection,
-            producer_id: None,
-        });
+    cluster.state.history.commits.push(|| CommitRecord {
+        group: group.to_owned(),
+        member: who.member.clone(),
+        generation: who.generation,
+        topic: name.clone(),
+        partition: index,
+        offset: committed.offset,
+        before,
+        broker: who.broker,
+        connection: who.connection,
+        producer_id: None,
+    });
+    if let Some(group) = cluster.groups.get_mut(group) {
+        group.offsets.commit(&name, index, committed);
     }
-    cluster.with_group(group, |_, group| group.offsets.commit(&name, index, committed));
     Ok(())
 }
 
 /// Whether an offset can be committed for a partition, whose topic's name it gives.
-pub(super) fn check_place(
+pub(super) fn check_partition_for_commit(
     cluster: &Cluster,
     api: ApiKey,
     topic: &TopicRef,
     index: i32,
     metadata: &str,
 ) -> Result<String, ErrorCode> {
-    let found = cluster.topics.find(topic).ok_or_else(|| topic.unknown_error())?;
+    let found = cluster.state.topics.find(topic).ok_or_else(|| topic.unknown_error())?;
     found.partition(index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    cluster.faults.check_partition(api, &found.name, index)?;
-    match metadata.len() > cluster.config.offset_metadata_max_bytes {
+    cluster.state.faults.check_partition(api, &found.name, index)?;
+    match metadata.len() > cluster.state.config.offset_metadata_max_bytes {
         true => Err(ErrorCode::OFFSET_METADATA_TOO_LARGE),
         false => Ok(found.name.clone()),
     }

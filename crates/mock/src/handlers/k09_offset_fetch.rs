@@ -16,10 +16,10 @@ use ottla_protocol::api::offset_fetch::{
 };
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
 use crate::groups::{CommittedOffset, Group};
+use crate::request::Context;
 use crate::topics::TopicRef;
 
 pub(crate) struct OffsetFetch;
@@ -31,7 +31,7 @@ impl Handler for OffsetFetch {
 
     fn handle(cluster: &mut Cluster, context: &Context, request: OffsetFetchRequest) -> AnswerOf<Self> {
         respond(cluster, context, request, |asked| {
-            cluster.check_group_coordinator(context.broker, &asked.group_id)?;
+            cluster.state.check_group_coordinator(context.broker, &asked.group_id)?;
             let found = cluster.groups.get(&asked.group_id);
             found.map_or(Ok(()), |g| {
                 g.check_fetch(asked.member_id.as_deref(), asked.member_epoch)
@@ -149,11 +149,11 @@ fn asked_topic(
     };
     let name = match &topic {
         TopicRef::Name(name) => Some(name.as_str()),
-        TopicRef::Id(id) => cluster.topics.by_id(*id).map(|t| t.name.as_str()),
+        TopicRef::Id(id) => cluster.state.topics.by_id(*id).map(|t| t.name.as_str()),
     };
     let partitions = asked.partition_indexes.into_iter().map(|index| {
         let known = name.ok_or(ErrorCode::UNKNOWN_TOPIC_ID);
-        let checked = known.and_then(|name| cluster.faults.check_partition(ApiKey::OFFSET_FETCH, name, index));
+        let checked = known.and_then(|name| cluster.state.faults.check_partition(ApiKey::OFFSET_FETCH, name, index));
         match checked {
             Ok(()) => match group.zip(name) {
                 Some((group, name)) => committed(group, name, index, stable),
@@ -171,11 +171,11 @@ fn asked_topic(
 }
 
 fn all_topics(cluster: &Cluster, context: &Context, group: &Group, stable: bool) -> Vec<OffsetFetchResponseTopics> {
-    let places = group.offsets.places().into_iter();
-    let topics = places.map(|(name, partitions)| OffsetFetchResponseTopics {
+    let stored = group.offsets.partitions().into_iter();
+    let topics = stored.map(|(name, partitions)| OffsetFetchResponseTopics {
         topic_id: match context.version {
             ..10 => Default::default(),
-            _ => cluster.topics.id_of(name).unwrap_or_default(),
+            _ => cluster.state.topics.id_of(name).unwrap_or_default(),
         },
         name: name.to_owned(),
         partitions: partitions

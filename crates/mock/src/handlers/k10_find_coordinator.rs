@@ -8,10 +8,10 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::coordinators::CoordinatorKind;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct FindCoordinator;
 
@@ -75,11 +75,12 @@ fn locate(cluster: &Cluster, key_type: i8, key: &str) -> Coordinator {
         1 => CoordinatorKind::Transaction,
         _ => return fail(ErrorCode::INVALID_REQUEST, "The coordinator type is not supported."),
     };
-    let unavailable = cluster.coordinator_error(kind, key) == Some(ErrorCode::COORDINATOR_NOT_AVAILABLE);
+    let unavailable = cluster.state.coordinators.error(kind, key) == Some(ErrorCode::COORDINATOR_NOT_AVAILABLE);
     let broker = cluster
+        .state
         .coordinator(kind, key)
         .filter(|_| !unavailable)
-        .and_then(|id| Some((id, cluster.brokers.get(&id)?)));
+        .and_then(|id| Some((id, cluster.state.brokers.get(id)?)));
     match broker {
         Some((id, broker)) => Coordinator {
             key: key.to_owned(),

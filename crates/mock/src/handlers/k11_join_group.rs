@@ -10,13 +10,12 @@
 //! Left out: the reason that a member gives (version 8).
 
 use ottla_protocol::ErrorCode;
-use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupResponse};
+use ottla_protocol::api::join_group::JoinGroupRequest;
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
-use crate::groups::JoinOutcome;
-use crate::parked::Token;
+use crate::groups::{JoinOutcome, failed_join, nullable_names};
+use crate::request::Context;
 
 pub(crate) struct JoinGroup;
 
@@ -28,9 +27,10 @@ impl Handler for JoinGroup {
             return Self::refuse(cluster, context, request, error);
         }
         let id = request.group_id.clone();
-        match cluster.with_new_group(&id, |cluster, group| group.join(cluster, context, request)) {
+        let group = cluster.groups.get_or_create(&cluster.state, &id);
+        match group.join(&mut cluster.state, context, request) {
             JoinOutcome::Respond(response) => Answer::Respond(nullable_names(context, response)),
-            JoinOutcome::Park => Answer::Park,
+            JoinOutcome::Delayed => Answer::Delayed,
         }
     }
 
@@ -44,8 +44,10 @@ fn check(cluster: &Cluster, context: &Context, request: &JoinGroupRequest) -> Re
     if request.group_id.is_empty() {
         return Err(ErrorCode::INVALID_GROUP_ID);
     }
-    cluster.check_group_coordinator(context.broker, &request.group_id)?;
-    let config = &cluster.config;
+    cluster
+        .state
+        .check_group_coordinator(context.broker, &request.group_id)?;
+    let config = &cluster.state.config;
     let allowed = config.group_min_session_timeout_ms..=config.group_max_session_timeout_ms;
     if !allowed.contains(&request.session_timeout_ms) {
         return Err(ErrorCode::INVALID_SESSION_TIMEOUT);
@@ -54,33 +56,5 @@ fn check(cluster: &Cluster, context: &Context, request: &JoinGroupRequest) -> Re
     match exists || request.member_id.is_empty() {
         true => Ok(()),
         false => Err(ErrorCode::UNKNOWN_MEMBER_ID),
-    }
-}
-
-/// The answer to a member that did not get in.
-pub(crate) fn failed_join(context: &Context, member_id: &str, error: ErrorCode) -> JoinGroupResponse {
-    JoinGroupResponse {
-        throttle_time_ms: context.throttle_time_ms,
-        error_code: error.0,
-        member_id: member_id.to_owned(),
-        protocol_type: None,
-        protocol_name: None,
-        ..Default::default()
-    }
-}
-
-/// Before version 7 the protocol's name cannot be null.
-fn nullable_names(context: &Context, mut response: JoinGroupResponse) -> JoinGroupResponse {
-    if context.version < 7 {
-        response.protocol_name.get_or_insert_default();
-    }
-    response
-}
-
-/// Answers a parked request, if anybody still waits for it.
-pub(crate) fn complete_join(cluster: &mut Cluster, token: Token, response: impl FnOnce(&Context) -> JoinGroupResponse) {
-    if let Some(parked) = cluster.unpark(token) {
-        let response = nullable_names(&parked.context, response(&parked.context));
-        cluster.respond(&parked.context, &response);
     }
 }

@@ -9,9 +9,9 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::heartbeat::{HeartbeatRequest, HeartbeatResponse};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct Heartbeat;
 
@@ -39,10 +39,12 @@ fn beat(cluster: &mut Cluster, context: &Context, request: &HeartbeatRequest) ->
     if request.group_id.is_empty() {
         return Err(ErrorCode::INVALID_GROUP_ID);
     }
-    cluster.check_group_coordinator(context.broker, &request.group_id)?;
+    cluster
+        .state
+        .check_group_coordinator(context.broker, &request.group_id)?;
     let instance = request.group_instance_id.as_deref();
-    let beat = cluster.with_group(&request.group_id, |cluster, group| {
-        group.heartbeat(cluster, &request.member_id, instance, request.generation_id)
-    });
-    beat.unwrap_or(Err(ErrorCode::UNKNOWN_MEMBER_ID))
+    match cluster.groups.get_mut(&request.group_id) {
+        Some(group) => group.heartbeat(&mut cluster.state, &request.member_id, instance, request.generation_id),
+        None => Err(ErrorCode::UNKNOWN_MEMBER_ID),
+    }
 }

@@ -9,9 +9,9 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::leave_group::{LeaveGroupRequest, LeaveGroupResponse, MemberIdentity, MemberResponse};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct LeaveGroup;
 
@@ -21,15 +21,14 @@ impl Handler for LeaveGroup {
     fn handle(cluster: &mut Cluster, context: &Context, request: LeaveGroupRequest) -> AnswerOf<Self> {
         let checked = match request.group_id.is_empty() {
             true => Err(ErrorCode::INVALID_GROUP_ID),
-            false => cluster.check_group_coordinator(context.broker, &request.group_id),
+            false => cluster.state.check_group_coordinator(context.broker, &request.group_id),
         };
         if let Err(error) = checked {
             return Self::refuse(cluster, context, request, error);
         }
         let mut leave = |member: &str, instance: Option<&str>| {
-            let left = cluster.with_group(&request.group_id, |cluster, group| {
-                group.leave(cluster, member, instance)
-            });
+            let group = cluster.groups.get_mut(&request.group_id);
+            let left = group.map(|group| group.leave(&mut cluster.state, member, instance));
             match left.unwrap_or(Err(ErrorCode::UNKNOWN_MEMBER_ID)) {
                 Ok(()) => 0,
                 Err(error) => error.0,

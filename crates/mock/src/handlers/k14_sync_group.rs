@@ -8,13 +8,12 @@
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
-use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
+use ottla_protocol::api::sync_group::SyncGroupRequest;
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
-use crate::groups::SyncOutcome;
-use crate::parked::Token;
+use crate::groups::{SyncOutcome, failed_sync};
+use crate::request::Context;
 
 pub(crate) struct SyncGroup;
 
@@ -25,7 +24,7 @@ impl Handler for SyncGroup {
         let id = request.group_id.clone();
         let checked = match id.is_empty() {
             true => Err(ErrorCode::INVALID_GROUP_ID),
-            false => cluster.check_group_coordinator(context.broker, &id),
+            false => cluster.state.check_group_coordinator(context.broker, &id),
         };
         if let Err(error) = checked {
             return Self::refuse(cluster, context, request, error);
@@ -34,33 +33,15 @@ impl Handler for SyncGroup {
             // It stays as long as the generation and must not keep the whole input buffer.
             assignment.assignment = Bytes::copy_from_slice(&assignment.assignment);
         }
-        match cluster.with_group(&id, |cluster, group| group.sync(cluster, context, request)) {
+        let group = cluster.groups.get_mut(&id);
+        match group.map(|group| group.sync(&mut cluster.state, context, request)) {
             Some(SyncOutcome::Respond(response)) => Answer::Respond(response),
-            Some(SyncOutcome::Park) => Answer::Park,
+            Some(SyncOutcome::Delayed) => Answer::Delayed,
             None => Answer::Respond(failed_sync(context, ErrorCode::UNKNOWN_MEMBER_ID)),
         }
     }
 
     fn refuse(_: &Cluster, context: &Context, _: SyncGroupRequest, error: ErrorCode) -> AnswerOf<Self> {
         Answer::Respond(failed_sync(context, error))
-    }
-}
-
-/// The answer to a member that gets no assignment.
-pub(crate) fn failed_sync(context: &Context, error: ErrorCode) -> SyncGroupResponse {
-    SyncGroupResponse {
-        throttle_time_ms: context.throttle_time_ms,
-        error_code: error.0,
-        protocol_type: None,
-        protocol_name: None,
-        ..Default::default()
-    }
-}
-
-/// Answers a parked request, if anybody still waits for it.
-pub(crate) fn complete_sync(cluster: &mut Cluster, token: Token, response: impl FnOnce(&Context) -> SyncGroupResponse) {
-    if let Some(parked) = cluster.unpark(token) {
-        let response = response(&parked.context);
-        cluster.respond(&parked.context, &response);
     }
 }

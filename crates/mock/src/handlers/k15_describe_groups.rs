@@ -12,10 +12,10 @@ use ottla_protocol::api::describe_groups::{
     DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
 use crate::groups::{ClassicGroup, GroupState, Membership};
+use crate::request::Context;
 
 pub(crate) struct DescribeGroups;
 
@@ -57,11 +57,11 @@ fn failed(error: ErrorCode) -> DescribedGroup {
 }
 
 fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
-    if let Err(error) = cluster.check_group_coordinator(context.broker, id) {
+    if let Err(error) = cluster.state.check_group_coordinator(context.broker, id) {
         return failed(error);
     }
     let found = cluster.groups.get(id);
-    let Some(Membership::Classic(group)) = found.map(|g| &g.membership) else {
+    let Some(Membership::Classic(group)) = found.map(|g| g.membership()) else {
         let told = context.version >= 6;
         let error = if told {
             ErrorCode::GROUP_ID_NOT_FOUND

@@ -6,9 +6,9 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::list_groups::{ListGroupsRequest, ListGroupsResponse, ListedGroup};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct ListGroups;
 
@@ -20,7 +20,7 @@ impl Handler for ListGroups {
         let passes =
             |filter: &[String], name: &str| filter.is_empty() || filter.iter().any(|f| f.eq_ignore_ascii_case(name));
         let groups = cluster.groups.iter().filter(|(id, group)| {
-            cluster.check_group_coordinator(context.broker, id).is_ok()
+            cluster.state.check_group_coordinator(context.broker, id).is_ok()
                 && passes(&request.states_filter, group.state_name())
                 && passes(&request.types_filter, group.type_name())
         });

@@ -18,9 +18,10 @@ use ottla_protocol::api::api_versions::{
 };
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::{APIS, Answer, AnswerOf, Api, Handler};
+use super::APIS;
+use super::handler::{Answer, AnswerOf, Api, Handler, Served};
 use crate::cluster::Cluster;
-use crate::dispatch::{Context, Served};
+use crate::request::Context;
 
 pub(crate) struct ApiVersions;
 
@@ -65,7 +66,7 @@ fn tell_features(cluster: &Cluster, context: &Context, response: &mut ApiVersion
         max_version: MAX_TRANSACTION_VERSION,
         ..Default::default()
     });
-    let level = cluster.config.transaction_version.min(MAX_TRANSACTION_VERSION);
+    let level = cluster.state.config.transaction_version.min(MAX_TRANSACTION_VERSION);
     response.finalized_features_epoch = 1;
     if level > 0 {
         response.finalized_features.push(FinalizedFeatureKey {
@@ -80,10 +81,10 @@ fn tell_features(cluster: &Cluster, context: &Context, response: &mut ApiVersion
 fn advertised(cluster: &Cluster, api: &Api) -> Option<ApiVersion> {
     // As a broker without a receiver for metrics (KIP-714).
     let is_telemetry = matches!(api.key, ApiKey::GET_TELEMETRY_SUBSCRIPTIONS | ApiKey::PUSH_TELEMETRY);
-    if is_telemetry && cluster.telemetry.subscription.is_none() {
+    if is_telemetry && cluster.telemetry.subscription().is_none() {
         return None;
     }
-    let (min, max) = match cluster.faults.versions(api.key) {
+    let (min, max) = match cluster.state.faults.versions(api.key) {
         None => (api.advertised_min_version, api.max_version),
         Some(None) => return None,
         Some(Some((min, max))) => (min.max(api.advertised_min_version), max.min(api.max_version)),

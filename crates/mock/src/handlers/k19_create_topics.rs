@@ -16,12 +16,13 @@ use ottla_protocol::api::create_topics::{
     CreatableTopic, CreatableTopicConfigs, CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::BrokerId;
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::control::{NewTopic, Refusal};
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::topic_config::SETTINGS;
+use crate::topic_creation::{NewTopic, plan_topic};
 use crate::topics::Topic;
 
 pub(crate) struct CreateTopics;
@@ -44,12 +45,12 @@ impl Handler for CreateTopics {
         respond(context, request, |topic| {
             if named.get(&topic.name).is_some_and(|count| *count > 1) {
                 let message = "Duplicate topic name.";
-                return Err(Refusal::new(ErrorCode::INVALID_REQUEST, message));
+                return Err(ApiError::new(ErrorCode::INVALID_REQUEST, message));
             }
-            let planned = cluster.plan_topic(new_topic(topic)?)?;
+            let planned = plan_topic(&mut cluster.state, new_topic(topic)?)?;
             let result = describe(&planned);
             if !validate_only {
-                cluster.topics.insert(planned);
+                cluster.state.topics.insert(planned);
             }
             Ok(result)
         })
@@ -57,7 +58,7 @@ impl Handler for CreateTopics {
 
     fn refuse(_: &Cluster, context: &Context, request: CreateTopicsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| {
-            Err(Refusal::new(error, error.name().unwrap_or_default()))
+            Err(ApiError::new(error, error.name().unwrap_or_default()))
         })
     }
 }
@@ -65,7 +66,7 @@ impl Handler for CreateTopics {
 fn respond(
     context: &Context,
     request: CreateTopicsRequest,
-    mut create: impl FnMut(&CreatableTopic) -> Result<CreatableTopicResult, Refusal>,
+    mut create: impl FnMut(&CreatableTopic) -> Result<CreatableTopicResult, ApiError>,
 ) -> Answer<CreateTopicsResponse> {
     let topics = request.topics.into_iter().map(|topic| {
         create(&topic).unwrap_or_else(|refusal| CreatableTopicResult {
@@ -83,8 +84,8 @@ fn respond(
     })
 }
 
-fn new_topic(asked: &CreatableTopic) -> Result<NewTopic, Refusal> {
-    let invalid = |message: &str| Refusal::new(ErrorCode::INVALID_REQUEST, message);
+fn new_topic(asked: &CreatableTopic) -> Result<NewTopic, ApiError> {
+    let invalid = |message: &str| ApiError::new(ErrorCode::INVALID_REQUEST, message);
     if !asked.assignments.is_empty() && (asked.num_partitions != -1 || asked.replication_factor != -1) {
         return Err(invalid(
             "Numbers of partitions and replicas and assignments exclude each other.",
@@ -97,7 +98,7 @@ fn new_topic(asked: &CreatableTopic) -> Result<NewTopic, Refusal> {
             Some(replicas) => *replicas = assignment.broker_ids.iter().map(|id| BrokerId(*id)).collect(),
             None => {
                 let message = "Partitions of an assignment must be numbered from zero without gaps.";
-                return Err(Refusal::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
+                return Err(ApiError::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
             }
         }
     }
@@ -105,7 +106,7 @@ fn new_topic(asked: &CreatableTopic) -> Result<NewTopic, Refusal> {
     for config in &asked.configs {
         let value = config.value.clone();
         let value = value.ok_or_else(|| {
-            Refusal::new(
+            ApiError::new(
                 ErrorCode::INVALID_CONFIG,
                 format!("Null value not supported for {}", config.name),
             )

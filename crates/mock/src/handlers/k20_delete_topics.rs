@@ -10,9 +10,9 @@ use ottla_protocol::api::delete_topics::{
     DeletableTopicResult, DeleteTopicState, DeleteTopicsRequest, DeleteTopicsResponse,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct DeleteTopics;
 
@@ -64,9 +64,10 @@ fn delete(cluster: &mut Cluster, topic: &mut DeleteTopicState) -> Result<(), Err
     match &topic.name {
         Some(_) if !topic.topic_id.is_zero() => return Err(ErrorCode::INVALID_REQUEST),
         None if topic.topic_id.is_zero() => return Err(ErrorCode::INVALID_REQUEST),
-        Some(name) => topic.topic_id = cluster.topics.id_of(name).unwrap_or_default(),
+        Some(name) => topic.topic_id = cluster.state.topics.id_of(name).unwrap_or_default(),
         None => {
             let found = cluster
+                .state
                 .topics
                 .by_id(topic.topic_id)
                 .ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;

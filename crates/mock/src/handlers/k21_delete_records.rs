@@ -11,9 +11,9 @@ use ottla_protocol::api::delete_records::{
     DeleteRecordsTopicResult,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct DeleteRecords;
 
@@ -68,6 +68,7 @@ fn delete(
     asked: &DeleteRecordsPartition,
 ) -> Result<i64, ErrorCode> {
     let topic = cluster
+        .state
         .topics
         .by_name_mut(topic)
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;

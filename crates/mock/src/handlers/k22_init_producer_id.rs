@@ -14,9 +14,9 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::init_producer_id::{InitProducerIdRequest, InitProducerIdResponse};
 
-use super::{Answer, AnswerOf, Handler, fenced_before};
+use super::handler::{Answer, AnswerOf, Handler, fenced_before};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct InitProducerId;
 
@@ -47,7 +47,7 @@ impl Handler for InitProducerId {
 
 fn init(cluster: &mut Cluster, context: &Context, request: &InitProducerIdRequest) -> Result<(i64, i16), ErrorCode> {
     let Some(id) = request.transactional_id.as_deref() else {
-        return Ok((cluster.producer_ids.allocate(), 0));
+        return Ok((cluster.state.producer_ids.allocate(), 0));
     };
     let resumed = match (request.producer_id, request.producer_epoch) {
         (-1, -1) => None,
@@ -63,9 +63,10 @@ fn init(cluster: &mut Cluster, context: &Context, request: &InitProducerIdReques
     if request.keep_prepared_txn {
         return Err(ErrorCode::UNSUPPORTED_VERSION);
     }
-    if !(1..=cluster.config.transaction_max_timeout_ms).contains(&request.transaction_timeout_ms) {
+    if !(1..=cluster.state.config.transaction_max_timeout_ms).contains(&request.transaction_timeout_ms) {
         return Err(ErrorCode::INVALID_TRANSACTION_TIMEOUT);
     }
-    cluster.check_transaction_coordinator(context.broker, id)?;
-    cluster.init_transactional_id(context.connection, id, request.transaction_timeout_ms, resumed)
+    cluster.state.check_transaction_coordinator(context.broker, id)?;
+    let mut coordinator = cluster.transaction_coordinator();
+    coordinator.init(context.connection, id, request.transaction_timeout_ms, resumed)
 }

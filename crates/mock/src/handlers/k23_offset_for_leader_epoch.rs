@@ -10,9 +10,9 @@ use ottla_protocol::api::offset_for_leader_epoch::{
     OffsetForLeaderTopicResult,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct OffsetForLeaderEpoch;
 
@@ -75,7 +75,11 @@ fn find(
     topic: &str,
     asked: &OffsetForLeaderPartition,
 ) -> Result<Option<(i32, i64)>, ErrorCode> {
-    let topic = cluster.topics.by_name(topic).filter(|t| cluster.is_visible(t));
+    let topic = cluster
+        .state
+        .topics
+        .by_name(topic)
+        .filter(|t| cluster.state.is_visible(t));
     let partition = topic
         .and_then(|t| t.partition(asked.partition))
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;

@@ -15,9 +15,9 @@ use ottla_protocol::api::add_partitions_to_txn::{
     AddPartitionsToTxnTopic, AddPartitionsToTxnTopicResult, AddPartitionsToTxnTransaction,
 };
 
-use super::{Answer, AnswerOf, Handler, fenced_before};
+use super::handler::{Answer, AnswerOf, Handler, fenced_before};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::transactions::Participant;
 
 pub(crate) struct AddPartitionsToTxn;
@@ -68,20 +68,21 @@ fn add(
     asked: &AddPartitionsToTxnTransaction,
 ) -> Vec<AddPartitionsToTxnTopicResult> {
     let id = asked.transactional_id.as_str();
-    if let Err(error) = cluster.check_transaction_coordinator(context.broker, id) {
+    if let Err(error) = cluster.state.check_transaction_coordinator(context.broker, id) {
         return all(&asked.topics, error);
     }
     let exists = |topic: &str, index| {
         cluster
+            .state
             .topics
             .by_name(topic)
             .is_some_and(|t| t.partition(index).is_some())
     };
-    let places = asked
+    let partitions = asked
         .topics
         .iter()
         .flat_map(|t| t.partitions.iter().map(|p| (t.name.clone(), *p)));
-    if !places.clone().all(|(topic, index)| exists(&topic, index)) {
+    if !partitions.clone().all(|(topic, index)| exists(&topic, index)) {
         return results(&asked.topics, |topic, index| match exists(topic, index) {
             true => ErrorCode::OPERATION_NOT_ATTEMPTED,
             false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
@@ -91,11 +92,15 @@ fn add(
     if asked.verify_only {
         return results(&asked.topics, |topic, index| {
             let participant = Participant::Partition((topic.to_owned(), index));
-            let verified = cluster.verify_transaction(id, producer_id, epoch, &participant);
+            let verified = cluster
+                .transaction_coordinator()
+                .verify(id, producer_id, epoch, &participant);
             verified.err().unwrap_or(ErrorCode::NONE)
         });
     }
-    let added = cluster.add_to_transaction(id, producer_id, epoch, places.map(Participant::Partition));
+    let added = cluster
+        .transaction_coordinator()
+        .add(id, producer_id, epoch, partitions.map(Participant::Partition));
     let error = added.err().unwrap_or(ErrorCode::NONE);
     all(&asked.topics, fenced_before(2, context, error))
 }

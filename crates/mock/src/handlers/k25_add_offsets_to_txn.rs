@@ -8,9 +8,9 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::add_offsets_to_txn::{AddOffsetsToTxnRequest, AddOffsetsToTxnResponse};
 
-use super::{Answer, AnswerOf, Handler, fenced_before};
+use super::handler::{Answer, AnswerOf, Handler, fenced_before};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::transactions::Participant;
 
 pub(crate) struct AddOffsetsToTxn;
@@ -35,7 +35,9 @@ impl Handler for AddOffsetsToTxn {
 
 fn add(cluster: &mut Cluster, context: &Context, request: &AddOffsetsToTxnRequest) -> Result<(), ErrorCode> {
     let id = request.transactional_id.as_str();
-    cluster.check_transaction_coordinator(context.broker, id)?;
+    cluster.state.check_transaction_coordinator(context.broker, id)?;
     let offsets = Participant::Offsets(request.group_id.clone());
-    cluster.add_to_transaction(id, request.producer_id, request.producer_epoch, [offsets])
+    cluster
+        .transaction_coordinator()
+        .add(id, request.producer_id, request.producer_epoch, [offsets])
 }

@@ -10,10 +10,10 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::end_txn::{EndTxnRequest, EndTxnResponse};
 
-use super::{Answer, AnswerOf, Handler, fenced_before};
+use super::handler::{Answer, AnswerOf, Handler, fenced_before};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
-use crate::transactions::Generation;
+use crate::request::Context;
+use crate::transactions::TransactionVersion;
 
 pub(crate) struct EndTxn;
 
@@ -43,11 +43,13 @@ impl Handler for EndTxn {
 
 fn end(cluster: &mut Cluster, context: &Context, request: &EndTxnRequest) -> Result<(i64, i16), ErrorCode> {
     let id = request.transactional_id.as_str();
-    cluster.check_transaction_coordinator(context.broker, id)?;
+    cluster.state.check_transaction_coordinator(context.broker, id)?;
     let producer = (request.producer_id, request.producer_epoch);
-    let generation = match context.version {
-        ..5 => Generation::Classic,
-        _ => Generation::EpochBump,
+    let transaction_version = match context.version {
+        ..5 => TransactionVersion::V1,
+        _ => TransactionVersion::V2,
     };
-    cluster.end_transaction(id, producer, request.committed, generation)
+    cluster
+        .transaction_coordinator()
+        .end(id, producer, request.committed, transaction_version)
 }

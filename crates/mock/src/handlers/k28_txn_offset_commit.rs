@@ -16,13 +16,13 @@ use ottla_protocol::api::txn_offset_commit::{
 };
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::k08_offset_commit::check_place;
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use super::k08_offset_commit::check_partition_for_commit;
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
 use crate::groups::{CommittedOffset, Committer};
+use crate::request::Context;
 use crate::topics::TopicRef;
-use crate::transactions::{Joining, Participant, Support};
+use crate::transactions::{Participant, TransactionSupport, TransactionalWrite};
 
 pub(crate) struct TxnOffsetCommit;
 
@@ -82,16 +82,20 @@ fn check(cluster: &mut Cluster, context: &Context, request: &TxnOffsetCommitRequ
     if request.group_id.is_empty() {
         return Err(ErrorCode::INVALID_GROUP_ID);
     }
-    cluster.check_group_coordinator(context.broker, &request.group_id)?;
+    cluster
+        .state
+        .check_group_coordinator(context.broker, &request.group_id)?;
     let found = cluster.groups.get(&request.group_id);
     if found.is_none_or(|group| !group.offsets.has_open_transaction(id, epoch)) {
-        let joins = Joining {
+        let joins = TransactionalWrite {
             transactional_id: &request.transactional_id,
             producer_id: id,
             epoch,
-            support: Support::of_offset_commit(context.version),
+            support: TransactionSupport::of_offset_commit(context.version),
         };
-        let joined = cluster.join_transaction(&joins, Participant::Offsets(request.group_id.clone()));
+        let joined = cluster
+            .transaction_coordinator()
+            .prepare_write(&joins, Participant::Offsets(request.group_id.clone()));
         joined.map_err(|error| match error {
             // The group's coordinator cannot say that another one has moved.
             ErrorCode::NOT_COORDINATOR => ErrorCode::COORDINATOR_NOT_AVAILABLE,
@@ -101,35 +105,34 @@ fn check(cluster: &mut Cluster, context: &Context, request: &TxnOffsetCommitRequ
     if cluster.groups.get(&request.group_id).is_none() && request.generation_id >= 0 {
         return Err(ErrorCode::ILLEGAL_GENERATION);
     }
-    cluster.with_new_group(&request.group_id, |cluster, group| {
-        group.check_transactional_commit(cluster, request)?;
-        match group.offsets.is_fenced(id, epoch) {
-            true => Err(ErrorCode::INVALID_PRODUCER_EPOCH),
-            false => Ok(()),
-        }
-    })
+    let group = cluster.groups.get_or_create(&cluster.state, &request.group_id);
+    group.check_transactional_commit(&mut cluster.state, request)?;
+    match group.offsets.is_fenced(id, epoch) {
+        true => Err(ErrorCode::INVALID_PRODUCER_EPOCH),
+        false => Ok(()),
+    }
 }
 
 fn commit(
     cluster: &mut Cluster,
     group: &str,
     producer: (i64, i16),
-    who: &Committer,
+    committer: &Committer,
     topic: &str,
     asked: &TxnOffsetCommitRequestPartition,
 ) -> Result<(), ErrorCode> {
     let index = asked.partition_index;
     let metadata = asked.committed_metadata.clone().unwrap_or_default();
-    let place = TopicRef::Name(topic.to_owned());
-    check_place(cluster, ApiKey::TXN_OFFSET_COMMIT, &place, index, &metadata)?;
+    let topic_ref = TopicRef::Name(topic.to_owned());
+    check_partition_for_commit(cluster, ApiKey::TXN_OFFSET_COMMIT, &topic_ref, index, &metadata)?;
     let committed = CommittedOffset {
         offset: asked.committed_offset,
         leader_epoch: asked.committed_leader_epoch,
         metadata,
     };
-    cluster.with_group(group, |_, group| {
+    if let Some(group) = cluster.groups.get_mut(group) {
         let offsets = &mut group.offsets;
-        offsets.commit_in_transaction(producer, topic, index, committed, who.clone());
-    });
+        offsets.commit_in_transaction(producer, topic, index, committed, committer.clone());
+    }
     Ok(())
 }

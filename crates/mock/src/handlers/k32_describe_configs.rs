@@ -12,11 +12,11 @@ use ottla_protocol::api::describe_configs::{
     DescribeConfigsResult, DescribeConfigsSynonym,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::BrokerId;
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::control::Refusal;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::topic_config::{ConfigResource, ConfigType, SETTINGS};
 
 pub(crate) struct DescribeConfigs;
@@ -38,7 +38,7 @@ impl Handler for DescribeConfigs {
 
     fn refuse(_: &Cluster, context: &Context, request: DescribeConfigsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| {
-            Err(Refusal::new(error, error.name().unwrap_or_default()))
+            Err(ApiError::new(error, error.name().unwrap_or_default()))
         })
     }
 }
@@ -46,7 +46,7 @@ impl Handler for DescribeConfigs {
 fn respond(
     context: &Context,
     request: DescribeConfigsRequest,
-    describe: impl Fn(&DescribeConfigsResource) -> Result<Vec<DescribeConfigsResourceResult>, Refusal>,
+    describe: impl Fn(&DescribeConfigsResource) -> Result<Vec<DescribeConfigsResourceResult>, ApiError>,
 ) -> Answer<DescribeConfigsResponse> {
     let results = request.resources.into_iter().map(|resource| {
         let mut result = DescribeConfigsResult {
@@ -83,12 +83,16 @@ fn describe(
     cluster: &Cluster,
     resource: &DescribeConfigsResource,
     synonyms: bool,
-) -> Result<Vec<DescribeConfigsResourceResult>, Refusal> {
+) -> Result<Vec<DescribeConfigsResourceResult>, ApiError> {
     let name = &resource.resource_name;
     let asked = ConfigResource::new(resource.resource_type, name);
     match asked.kind {
         ConfigResource::TOPIC => {
-            let topic = cluster.topics.by_name(name).ok_or_else(|| asked.missing_topic())?;
+            let topic = cluster
+                .state
+                .topics
+                .by_name(name)
+                .ok_or_else(|| asked.missing_topic())?;
             let all = SETTINGS.iter().map(|setting| {
                 let source = match topic.config.overrides.contains_key(setting.name) {
                     true => TOPIC_CONFIG,
@@ -105,12 +109,14 @@ fn describe(
             Ok(all.collect())
         }
         ConfigResource::BROKER => {
-            let known = name.parse().is_ok_and(|id| cluster.brokers.contains_key(&BrokerId(id)));
+            let known = name
+                .parse()
+                .is_ok_and(|id| cluster.state.brokers.contains(BrokerId(id)));
             match known {
                 true => Ok(broker_settings(cluster, synonyms)),
                 false => {
                     let message = format!("Unexpected broker id {name}");
-                    Err(Refusal::new(ErrorCode::INVALID_REQUEST, message))
+                    Err(ApiError::new(ErrorCode::INVALID_REQUEST, message))
                 }
             }
         }
@@ -119,7 +125,7 @@ fn describe(
 }
 
 fn broker_settings(cluster: &Cluster, synonyms: bool) -> Vec<DescribeConfigsResourceResult> {
-    let config = &cluster.config;
+    let config = &cluster.state.config;
     let int = |name, value: i64| one(name, value.to_string(), ConfigType::Int, STATIC_BROKER_CONFIG, synonyms);
     let auto_create = config.auto_create_topics.to_string();
     let size = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);

@@ -13,10 +13,10 @@ use ottla_protocol::api::alter_configs::{
     AlterConfigsRequest, AlterConfigsResource, AlterConfigsResourceResponse, AlterConfigsResponse,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::control::Refusal;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::topic_config::{ConfigResource, no_value};
 
 pub(crate) struct AlterConfigs;
@@ -29,19 +29,22 @@ impl Handler for AlterConfigs {
         let validate_only = request.validate_only;
         respond(context, request, |asked| {
             resource(asked).check_named_once(&named)?;
-            cluster.reconfigure(&resource(asked), validate_only, |_| {
-                let set = asked.configs.iter().map(|config| {
-                    let value = config.value.clone().ok_or_else(|| no_value(&config.name))?;
-                    Ok((config.name.clone(), value))
-                });
-                set.collect::<Result<BTreeMap<_, _>, Refusal>>()
-            })
+            let state = &mut cluster.state;
+            state
+                .topics
+                .reconfigure(&state.config, &resource(asked), validate_only, |_| {
+                    let set = asked.configs.iter().map(|config| {
+                        let value = config.value.clone().ok_or_else(|| no_value(&config.name))?;
+                        Ok((config.name.clone(), value))
+                    });
+                    set.collect::<Result<BTreeMap<_, _>, ApiError>>()
+                })
         })
     }
 
     fn refuse(_: &Cluster, context: &Context, request: AlterConfigsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| {
-            Err(Refusal::new(error, error.name().unwrap_or_default()))
+            Err(ApiError::new(error, error.name().unwrap_or_default()))
         })
     }
 }
@@ -53,7 +56,7 @@ fn resource(asked: &AlterConfigsResource) -> ConfigResource {
 fn respond(
     context: &Context,
     request: AlterConfigsRequest,
-    mut alter: impl FnMut(&AlterConfigsResource) -> Result<(), Refusal>,
+    mut alter: impl FnMut(&AlterConfigsResource) -> Result<(), ApiError>,
 ) -> Answer<AlterConfigsResponse> {
     let responses = request.resources.into_iter().map(|asked| {
         let refusal = alter(&asked).err();

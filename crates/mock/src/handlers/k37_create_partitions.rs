@@ -11,11 +11,12 @@ use ottla_protocol::api::create_partitions::{
     CreatePartitionsRequest, CreatePartitionsResponse, CreatePartitionsTopic, CreatePartitionsTopicResult,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::BrokerId;
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::control::Refusal;
-use crate::dispatch::Context;
+use crate::request::Context;
+use crate::topic_creation::plan_partitions;
 
 pub(crate) struct CreatePartitions;
 
@@ -28,9 +29,7 @@ impl Handler for CreatePartitions {
             let ids = |ids: &[i32]| ids.iter().map(|id| BrokerId(*id)).collect();
             let assignments = topic.assignments.iter().flatten().map(|a| ids(&a.broker_ids)).collect();
             match validate_only {
-                true => cluster
-                    .plan_partitions(&topic.name, topic.count, assignments)
-                    .map(|_| ()),
+                true => plan_partitions(&cluster.state, &topic.name, topic.count, assignments).map(|_| ()),
                 false => cluster.create_partitions(&topic.name, topic.count, assignments),
             }
         })
@@ -38,7 +37,7 @@ impl Handler for CreatePartitions {
 
     fn refuse(_: &Cluster, context: &Context, request: CreatePartitionsRequest, error: ErrorCode) -> AnswerOf<Self> {
         respond(context, request, |_| {
-            Err(Refusal::new(error, error.name().unwrap_or_default()))
+            Err(ApiError::new(error, error.name().unwrap_or_default()))
         })
     }
 }
@@ -46,7 +45,7 @@ impl Handler for CreatePartitions {
 fn respond(
     context: &Context,
     request: CreatePartitionsRequest,
-    mut create: impl FnMut(&CreatePartitionsTopic) -> Result<(), Refusal>,
+    mut create: impl FnMut(&CreatePartitionsTopic) -> Result<(), ApiError>,
 ) -> Answer<CreatePartitionsResponse> {
     let results = request.topics.into_iter().map(|topic| {
         let refused = create(&topic).err();

@@ -5,9 +5,9 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::delete_groups::{DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct DeleteGroups;
 
@@ -16,7 +16,7 @@ impl Handler for DeleteGroups {
 
     fn handle(cluster: &mut Cluster, context: &Context, request: DeleteGroupsRequest) -> AnswerOf<Self> {
         respond(context, request, |id| {
-            let checked = cluster.check_group_coordinator(context.broker, id);
+            let checked = cluster.state.check_group_coordinator(context.broker, id);
             match checked.and_then(|()| cluster.delete_group(id)) {
                 Ok(()) => ErrorCode::NONE,
                 Err(error) => error,

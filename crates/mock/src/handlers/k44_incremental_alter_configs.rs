@@ -15,10 +15,10 @@ use ottla_protocol::api::incremental_alter_configs::{
     IncrementalAlterConfigsResponse,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::control::Refusal;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::topic_config::{ConfigResource, ConfigType, SETTINGS, TopicConfig, no_value};
 
 pub(crate) struct IncrementalAlterConfigs;
@@ -36,9 +36,12 @@ impl Handler for IncrementalAlterConfigs {
         let validate_only = request.validate_only;
         respond(context, request, |asked| {
             resource(asked).check_named_once(&named)?;
-            cluster.reconfigure(&resource(asked), validate_only, |config| {
-                changed(config, &asked.configs)
-            })
+            let state = &mut cluster.state;
+            state
+                .topics
+                .reconfigure(&state.config, &resource(asked), validate_only, |config| {
+                    changed(config, &asked.configs)
+                })
         })
     }
 
@@ -49,7 +52,7 @@ impl Handler for IncrementalAlterConfigs {
         error: ErrorCode,
     ) -> AnswerOf<Self> {
         respond(context, request, |_| {
-            Err(Refusal::new(error, error.name().unwrap_or_default()))
+            Err(ApiError::new(error, error.name().unwrap_or_default()))
         })
     }
 }
@@ -59,8 +62,8 @@ fn resource(asked: &AlterConfigsResource) -> ConfigResource {
 }
 
 /// What is set for a topic after these changes.
-fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap<String, String>, Refusal> {
-    let invalid = |message: String| Refusal::new(ErrorCode::INVALID_REQUEST, message);
+fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap<String, String>, ApiError> {
+    let invalid = |message: String| ApiError::new(ErrorCode::INVALID_REQUEST, message);
     let names: BTreeSet<_> = changes.iter().map(|c| &c.name).collect();
     if names.len() < changes.len() {
         return Err(invalid("Error due to duplicate config keys".into()));
@@ -85,7 +88,7 @@ fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap
                 let setting = SETTINGS.iter().find(|s| s.name == name && s.kind == ConfigType::List);
                 let setting = setting.ok_or_else(|| {
                     let message = format!("Can't change key {name} as a list because its type is not LIST.");
-                    Refusal::new(ErrorCode::INVALID_CONFIG, message)
+                    ApiError::new(ErrorCode::INVALID_CONFIG, message)
                 })?;
                 let now = config.value(setting);
                 let mut items: Vec<&str> = now.split(',').filter(|item| !item.is_empty()).collect();
@@ -106,7 +109,7 @@ fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap
 fn respond(
     context: &Context,
     request: IncrementalAlterConfigsRequest,
-    mut alter: impl FnMut(&AlterConfigsResource) -> Result<(), Refusal>,
+    mut alter: impl FnMut(&AlterConfigsResource) -> Result<(), ApiError>,
 ) -> Answer<IncrementalAlterConfigsResponse> {
     let responses = request.resources.into_iter().map(|asked| {
         let refusal = alter(&asked).err();

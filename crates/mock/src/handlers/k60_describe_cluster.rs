@@ -8,9 +8,9 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::describe_cluster::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct DescribeCluster;
 
@@ -24,6 +24,7 @@ impl Handler for DescribeCluster {
             return Self::refuse(cluster, context, request, ErrorCode::UNSUPPORTED_ENDPOINT_TYPE);
         }
         let listed = cluster
+            .state
             .brokers
             .iter()
             .filter(|(_, b)| b.alive || request.include_fenced_brokers);
@@ -37,8 +38,8 @@ impl Handler for DescribeCluster {
         });
         Answer::Respond(DescribeClusterResponse {
             throttle_time_ms: context.throttle_time_ms,
-            cluster_id: cluster.cluster_id.clone(),
-            controller_id: cluster.controller.0,
+            cluster_id: cluster.state.cluster_id.clone(),
+            controller_id: cluster.state.brokers.controller().0,
             brokers: brokers.collect(),
             ..Default::default()
         })

@@ -13,9 +13,9 @@ use ottla_protocol::api::describe_transactions::{
     DescribeTransactionsRequest, DescribeTransactionsResponse, TopicData, TransactionState,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::transactions::Participant;
 
 pub(crate) struct DescribeTransactions;
@@ -61,7 +61,7 @@ fn respond(
 }
 
 fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<TransactionState, ErrorCode> {
-    cluster.check_transaction_coordinator(context.broker, id)?;
+    cluster.state.check_transaction_coordinator(context.broker, id)?;
     let found = cluster.transactions.get(id);
     let transaction = found.ok_or(ErrorCode::TRANSACTIONAL_ID_NOT_FOUND)?;
     let mut topics: BTreeMap<&str, Vec<i32>> = BTreeMap::new();

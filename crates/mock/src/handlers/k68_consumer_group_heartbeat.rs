@@ -14,11 +14,11 @@
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::control::Refusal;
-use crate::dispatch::Context;
 use crate::groups::assignor_names;
+use crate::request::Context;
 
 pub(crate) struct ConsumerGroupHeartbeat;
 
@@ -35,7 +35,7 @@ impl Handler for ConsumerGroupHeartbeat {
     }
 }
 
-fn failed(context: &Context, refusal: Refusal) -> ConsumerGroupHeartbeatResponse {
+fn failed(context: &Context, refusal: ApiError) -> ConsumerGroupHeartbeatResponse {
     ConsumerGroupHeartbeatResponse {
         throttle_time_ms: context.throttle_time_ms,
         error_code: refusal.error.0,
@@ -44,8 +44,8 @@ fn failed(context: &Context, refusal: Refusal) -> ConsumerGroupHeartbeatResponse
     }
 }
 
-fn check(cluster: &Cluster, context: &Context, request: &ConsumerGroupHeartbeatRequest) -> Result<(), Refusal> {
-    let invalid = |message: &str| Err(Refusal::new(ErrorCode::INVALID_REQUEST, message));
+fn check(cluster: &Cluster, context: &Context, request: &ConsumerGroupHeartbeatRequest) -> Result<(), ApiError> {
+    let invalid = |message: &str| Err(ApiError::new(ErrorCode::INVALID_REQUEST, message));
     let is_empty = |value: &Option<String>| value.as_ref().is_some_and(String::is_empty);
     let epoch = request.member_epoch;
     if request.member_id.is_empty() && (context.version >= 1 || epoch > 0 || epoch == -1) {
@@ -82,23 +82,25 @@ fn check(cluster: &Cluster, context: &Context, request: &ConsumerGroupHeartbeatR
             "ServerAssignor {asked} is not supported. Supported assignors: {}.",
             names.join(", ")
         );
-        return Err(Refusal::new(ErrorCode::UNSUPPORTED_ASSIGNOR, message));
+        return Err(ApiError::new(ErrorCode::UNSUPPORTED_ASSIGNOR, message));
     }
     cluster
+        .state
         .check_group_coordinator(context.broker, &request.group_id)
-        .map_err(Refusal::from)
+        .map_err(ApiError::from)
 }
 
 fn serve(
     cluster: &mut Cluster,
     context: &Context,
     request: &ConsumerGroupHeartbeatRequest,
-) -> Result<ConsumerGroupHeartbeatResponse, Refusal> {
+) -> Result<ConsumerGroupHeartbeatResponse, ApiError> {
     let id = &request.group_id;
-    let none = || Refusal::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Consumer group {id} not found."));
+    let none = || ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Consumer group {id} not found."));
     let served = match request.member_epoch {
         ..0 => {
-            let left = cluster.with_group(id, |cluster, group| group.consumer_leave(cluster, request));
+            let group = cluster.groups.get_mut(id);
+            let left = group.map(|group| group.consumer_leave(&mut cluster.state, request));
             left.ok_or_else(none)?.map(|()| ConsumerGroupHeartbeatResponse {
                 throttle_time_ms: context.throttle_time_ms,
                 member_id: Some(request.member_id.clone()),
@@ -106,11 +108,15 @@ fn serve(
                 ..Default::default()
             })
         }
-        0 => cluster.with_new_group(id, |cluster, group| group.consumer_heartbeat(cluster, context, request)),
+        0 => {
+            let group = cluster.groups.get_or_create(&cluster.state, id);
+            group.consumer_heartbeat(&mut cluster.state, context, request)
+        }
         _ => {
-            let stayed = cluster.with_group(id, |cluster, group| group.consumer_heartbeat(cluster, context, request));
+            let group = cluster.groups.get_mut(id);
+            let stayed = group.map(|group| group.consumer_heartbeat(&mut cluster.state, context, request));
             stayed.ok_or_else(none)?
         }
     };
-    served.map_err(Refusal::from)
+    served.map_err(ApiError::from)
 }

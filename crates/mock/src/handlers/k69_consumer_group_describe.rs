@@ -11,11 +11,11 @@ use ottla_protocol::api::consumer_group_describe::{
     Assignment, ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, DescribedGroup, Member, TopicPartitions,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
+use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::control::Refusal;
-use crate::dispatch::Context;
 use crate::groups::{ConsumerMember, Membership, Partitions, by_topic};
+use crate::request::Context;
 
 pub(crate) struct ConsumerGroupDescribe;
 
@@ -39,7 +39,7 @@ impl Handler for ConsumerGroupDescribe {
 fn respond(
     context: &Context,
     request: ConsumerGroupDescribeRequest,
-    describe: impl Fn(&str) -> Result<DescribedGroup, Refusal>,
+    describe: impl Fn(&str) -> Result<DescribedGroup, ApiError>,
 ) -> Answer<ConsumerGroupDescribeResponse> {
     let groups = request.group_ids.into_iter().map(|group_id| {
         let described = describe(&group_id).unwrap_or_else(|refusal| DescribedGroup {
@@ -56,14 +56,14 @@ fn respond(
     })
 }
 
-fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedGroup, Refusal> {
+fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedGroup, ApiError> {
     if id.is_empty() {
         return Err(ErrorCode::INVALID_GROUP_ID.into());
     }
-    cluster.check_group_coordinator(context.broker, id)?;
-    let not_found = |what: &str| Refusal::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."));
+    cluster.state.check_group_coordinator(context.broker, id)?;
+    let not_found = |what: &str| ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."));
     let found = cluster.groups.get(id).ok_or_else(|| not_found("not found"))?;
-    let Membership::Consumer(group) = &found.membership else {
+    let Membership::Consumer(group) = found.membership() else {
         return Err(not_found("is not a consumer group"));
     };
     Ok(DescribedGroup {
@@ -98,7 +98,7 @@ fn assignment(cluster: &Cluster, partitions: &Partitions) -> Assignment {
     let topics = by_topic(partitions).into_iter().filter_map(|(topic_id, partitions)| {
         Some(TopicPartitions {
             topic_id,
-            topic_name: cluster.topics.by_id(topic_id)?.name.clone(),
+            topic_name: cluster.state.topics.by_id(topic_id)?.name.clone(),
             partitions,
             ..Default::default()
         })

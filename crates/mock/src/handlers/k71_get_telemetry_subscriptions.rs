@@ -9,9 +9,9 @@ use ottla_protocol::api::get_telemetry_subscriptions::{
     GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse,
 };
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 
 pub(crate) struct GetTelemetrySubscriptions;
 
@@ -19,17 +19,17 @@ impl Handler for GetTelemetrySubscriptions {
     type Request = GetTelemetrySubscriptionsRequest;
 
     fn handle(cluster: &mut Cluster, context: &Context, request: GetTelemetrySubscriptionsRequest) -> AnswerOf<Self> {
-        let Some(wanted) = cluster.telemetry.subscription.clone() else {
+        let Some(wanted) = cluster.telemetry.subscription().cloned() else {
             return Self::refuse(cluster, context, request, ErrorCode::UNSUPPORTED_VERSION);
         };
         let client_instance_id = match request.client_instance_id.is_zero() {
-            true => cluster.rng.uuid(),
+            true => cluster.state.rng.uuid(),
             false => request.client_instance_id,
         };
         Answer::Respond(GetTelemetrySubscriptionsResponse {
             throttle_time_ms: context.throttle_time_ms,
             client_instance_id,
-            subscription_id: cluster.telemetry.subscription_id,
+            subscription_id: cluster.telemetry.subscription_id(),
             accepted_compression_types: wanted.codecs.iter().map(|c| c.id().cast_signed()).collect(),
             push_interval_ms: wanted.push_interval_ms,
             telemetry_max_bytes: wanted.max_bytes,

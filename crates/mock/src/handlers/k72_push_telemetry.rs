@@ -10,9 +10,9 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::api::push_telemetry::{PushTelemetryRequest, PushTelemetryResponse};
 use ottla_protocol::compression::{Codec, decompress};
 
-use super::{Answer, AnswerOf, Handler};
+use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
-use crate::dispatch::Context;
+use crate::request::Context;
 use crate::telemetry::MetricsPush;
 
 pub(crate) struct PushTelemetry;
@@ -26,7 +26,7 @@ impl Handler for PushTelemetry {
     fn handle(cluster: &mut Cluster, context: &Context, request: PushTelemetryRequest) -> AnswerOf<Self> {
         match take(cluster, context, &request) {
             Ok(push) => {
-                cluster.telemetry.pushes.push(push);
+                cluster.telemetry.push(push);
                 Self::refuse(cluster, context, request, ErrorCode::NONE)
             }
             Err(error) => Self::refuse(cluster, context, request, error),
@@ -43,15 +43,15 @@ impl Handler for PushTelemetry {
 }
 
 fn take(cluster: &mut Cluster, context: &Context, request: &PushTelemetryRequest) -> Result<MetricsPush, ErrorCode> {
-    if let Some(error) = cluster.telemetry.next_error.take() {
+    if let Some(error) = cluster.telemetry.take_error() {
         return Err(error);
     }
-    let wanted = cluster.telemetry.subscription.as_ref();
+    let wanted = cluster.telemetry.subscription();
     let wanted = wanted.ok_or(ErrorCode::UNSUPPORTED_VERSION)?;
     if request.client_instance_id.is_zero() {
         return Err(ErrorCode::INVALID_REQUEST);
     }
-    if request.subscription_id != cluster.telemetry.subscription_id {
+    if request.subscription_id != cluster.telemetry.subscription_id() {
         return Err(ErrorCode::UNKNOWN_SUBSCRIPTION_ID);
     }
     let codec = u8::try_from(request.compression_type).ok().and_then(Codec::from_id);

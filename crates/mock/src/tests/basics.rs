@@ -290,7 +290,7 @@ fn garbage_never_panics() {
         test.cluster.disconnected(BrokerId(1), connection);
     }
     assert!(closed > 15_000, "{closed}");
-    assert_eq!((test.cluster.connection_count(), test.cluster.parked_count()), (0, 0));
+    assert_eq!((test.cluster.connection_count(), test.cluster.purgatory_size()), (0, 0));
     test.now = Time(30_000);
     assert_eq!(test.call(1, &versions_request(), 3).error_code, 0);
 }

@@ -108,7 +108,7 @@ fn an_empty_fetch_waits_for_records_or_the_time() {
     let mut out = test.cluster.poll(test.now);
     let response = response_of::<FetchRequest>(out.remove(0), 12);
     assert_eq!(sizes(&response), [(0, 0), (1, batch_len(2))]);
-    assert_eq!((test.cluster.parked_count(), test.cluster.timer_count()), (0, 0));
+    assert_eq!((test.cluster.purgatory_size(), test.cluster.timer_count()), (0, 0));
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn connections_that_end_leave_nothing_behind() {
     assert!(test.send(1, 7, &request(&[(0, 0), (1, 0)], 500), 12).is_later());
     assert!(test.send(1, 7, &list(0, -1), 5).is_later());
     test.cluster.disconnected(BrokerId(1), ConnectionId(7));
-    assert_eq!((test.cluster.parked_count(), test.cluster.timer_count()), (0, 0));
+    assert_eq!((test.cluster.purgatory_size(), test.cluster.timer_count()), (0, 0));
     assert_eq!(test.cluster.connection_count(), 0);
     fill(&mut test, 0, &[1]);
     assert!(test.pass_ms(1000).is_empty());

@@ -3,13 +3,14 @@
 mod admin;
 mod basics;
 mod consumer_groups;
+mod coordinators;
 mod faults;
 mod fetch;
-mod front;
 mod groups;
 mod migration;
 mod offsets;
 mod produce;
 mod rules;
+mod tcp_server;
 mod telemetry;
 mod transactions;

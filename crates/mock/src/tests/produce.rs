@@ -245,7 +245,7 @@ fn slow_followers_time_the_request_out() {
     let answered = only(response_of::<ProduceRequest>(out.remove(0), 9));
     let told = (error(&answered), answered.base_offset);
     assert_eq!(told, (ErrorCode::REQUEST_TIMED_OUT, 0), "it was appended");
-    assert_eq!(test.cluster.parked_count(), 0);
+    assert_eq!(test.cluster.purgatory_size(), 0);
 }
 
 #[test]
@@ -370,10 +370,10 @@ fn single_records_are_blamed() {
 #[test]
 fn leaders_are_hinted_at_rightly_or_not() {
     for hints in [
-        LeaderHints::Right,
+        LeaderHints::Current,
         LeaderHints::None,
         LeaderHints::Stale,
-        LeaderHints::Homeless,
+        LeaderHints::NoAddress,
     ] {
         let mut test = TestCluster::with_topic("t", 1);
         test.cluster.set_leader("t", 0, Some(BrokerId(2))).unwrap();
@@ -383,10 +383,10 @@ fn leaders_are_hinted_at_rightly_or_not() {
         let addresses = response.node_endpoints.len();
         let hint = only(response).current_leader;
         let expected = match hints {
-            LeaderHints::Right => (2, epoch, 1),
+            LeaderHints::Current => (2, epoch, 1),
             LeaderHints::None => (-1, -1, 0),
             LeaderHints::Stale => (1, epoch - 1, 1),
-            LeaderHints::Homeless => (2, epoch, 0),
+            LeaderHints::NoAddress => (2, epoch, 0),
         };
         assert_eq!((hint.leader_id, hint.leader_epoch, addresses), expected, "{hints:?}");
     }

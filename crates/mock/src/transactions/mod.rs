@@ -17,27 +17,19 @@
 //! hour; here it is done when one is asked for.
 
 mod coordinator;
-mod markers;
 mod transaction;
 mod view;
 
 use std::collections::BTreeMap;
 
-use ottla_protocol::ErrorCode;
-
-use crate::cluster::{BrokerId, Cluster};
-use crate::coordinators::CoordinatorKind;
-
-pub(crate) use coordinator::{Joining, Support};
-pub(crate) use transaction::{Generation, Participant, Transaction, TransactionState};
-pub use view::{TransactionRecord, TransactionStep, TransactionView};
+pub(crate) use coordinator::{TransactionCoordinator, TransactionSupport, TransactionalWrite};
+pub(crate) use transaction::{Participant, Transaction, TransactionVersion};
+pub use view::TransactionView;
 
 /// All transactional ids.
 #[derive(Debug, Default)]
 pub(crate) struct Transactions {
     by_id: BTreeMap<String, Transaction>,
-    /// Every step since the last look, when somebody looks.
-    log: Option<Vec<TransactionRecord>>,
 }
 
 impl Transactions {
@@ -48,42 +40,5 @@ impl Transactions {
     /// By ascending id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Transaction)> {
         self.by_id.iter()
-    }
-}
-
-impl Cluster {
-    /// Whether `broker` may serve requests of a transactional id.
-    pub(crate) fn check_transaction_coordinator(&self, broker: BrokerId, id: &str) -> Result<(), ErrorCode> {
-        match id.is_empty() {
-            true => Err(ErrorCode::INVALID_REQUEST),
-            false => self.check_coordinator(CoordinatorKind::Transaction, broker, id),
-        }
-    }
-
-    /// Forgets a transactional id whose time is over (`transactional.id.expiration.ms`).
-    fn expire_transactional_id(&mut self, id: &str) {
-        let longest_us = self.config.transactional_id_expiration_ms.saturating_mul(1000);
-        let is_over = |t: &Transaction| t.may_expire() && t.used.plus_us(longest_us) <= self.now;
-        if self.transactions.get(id).is_some_and(is_over)
-            && let Some(transaction) = self.transactions.by_id.remove(id)
-        {
-            self.note_step(id, &transaction, TransactionStep::Expired);
-        }
-    }
-
-    /// Works on a transaction that exists, with the rest of the cluster at hand.
-    pub(crate) fn with_transaction<T>(
-        &mut self,
-        id: &str,
-        f: impl FnOnce(&mut Self, &mut Transaction) -> T,
-    ) -> Option<T> {
-        let (id, mut transaction) = self.transactions.by_id.remove_entry(id)?;
-        let before = transaction.standing();
-        let result = f(self, &mut transaction);
-        if transaction.standing() != before {
-            transaction.used = self.now;
-        }
-        self.transactions.by_id.insert(id, transaction);
-        Some(result)
     }
 }

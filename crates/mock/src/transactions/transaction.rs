@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ottla_protocol::ErrorCode;
 
 use crate::Time;
-use crate::cluster::BrokerId;
+use crate::ids::BrokerId;
 use crate::timers::TimerId;
 
 /// A state under Kafka's names.
@@ -53,16 +53,16 @@ pub(crate) enum Participant {
 
 /// Which protocol ends a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Generation {
+pub(crate) enum TransactionVersion {
     /// Transaction versions 0 and 1: the epoch stays.
-    Classic,
+    V1,
     /// Transaction version 2 (KIP-890): the epoch rises.
-    EpochBump,
+    V2,
 }
 
 /// What EndTxn comes to when it is not refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum EndCheck {
     /// It begins.
     Begin,
     /// An earlier request has done it.
@@ -94,7 +94,7 @@ pub(crate) struct Transaction {
     pub(crate) timeout_ms: i32,
     pub(crate) state: TransactionState,
     /// Under which protocol the transaction ends.
-    pub(crate) generation: Generation,
+    pub(crate) transaction_version: TransactionVersion,
     /// Who takes part; while it is being ended, those whose markers are still to be written.
     pub(crate) participants: BTreeSet<Participant>,
     /// Markers that lie in partitions and that the followers may not have yet.
@@ -110,6 +110,10 @@ pub(crate) struct Transaction {
 }
 
 impl Transaction {
+    pub(crate) fn is_open(&self) -> bool {
+        self.state == TransactionState::Ongoing || self.state.is_prepared()
+    }
+
     pub(crate) fn new(producer_id: i64, coordinator: Option<BrokerId>) -> Self {
         Self {
             producer_id,
@@ -119,7 +123,7 @@ impl Transaction {
             last_epoch: NO_EPOCH,
             timeout_ms: 0,
             state: TransactionState::Empty,
-            generation: Generation::Classic,
+            transaction_version: TransactionVersion::V1,
             participants: BTreeSet::new(),
             written: BTreeMap::new(),
             started_ms: -1,
@@ -131,7 +135,7 @@ impl Transaction {
     }
 
     /// What changes when it is used.
-    pub(crate) fn standing(&self) -> (TransactionState, i64, i16) {
+    pub(crate) fn producer_and_state(&self) -> (TransactionState, i64, i16) {
         (self.state, self.producer_id, self.epoch)
     }
 
@@ -217,23 +221,23 @@ impl Transaction {
     /// What becomes of a request to end the transaction.
     pub(crate) fn check_end(
         &self,
-        generation: Generation,
+        transaction_version: TransactionVersion,
         producer_id: i64,
         epoch: i16,
         commit: bool,
-    ) -> Result<Ending, ErrorCode> {
-        match generation {
-            Generation::Classic => self.check_end_classic(producer_id, epoch, commit),
-            Generation::EpochBump => self.check_end_bumping(producer_id, epoch, commit),
+    ) -> Result<EndCheck, ErrorCode> {
+        match transaction_version {
+            TransactionVersion::V1 => self.check_end_v1(producer_id, epoch, commit),
+            TransactionVersion::V2 => self.check_end_v2(producer_id, epoch, commit),
         }
     }
 
-    fn check_end_classic(&self, producer_id: i64, epoch: i16, commit: bool) -> Result<Ending, ErrorCode> {
+    fn check_end_v1(&self, producer_id: i64, epoch: i16, commit: bool) -> Result<EndCheck, ErrorCode> {
         self.check_producer(producer_id, epoch)?;
         let same = self.state.commits() == commit;
         match self.state {
-            TransactionState::Ongoing => Ok(Ending::Begin),
-            TransactionState::CompleteCommit | TransactionState::CompleteAbort if same => Ok(Ending::Done),
+            TransactionState::Ongoing => Ok(EndCheck::Begin),
+            TransactionState::CompleteCommit | TransactionState::CompleteAbort if same => Ok(EndCheck::Done),
             TransactionState::PrepareCommit | TransactionState::PrepareAbort if same => {
                 Err(ErrorCode::CONCURRENT_TRANSACTIONS)
             }
@@ -242,7 +246,7 @@ impl Transaction {
     }
 
     /// Here the epoch tells a request for this transaction from one that is repeated for the transaction before.
-    fn check_end_bumping(&self, producer_id: i64, epoch: i16, commit: bool) -> Result<Ending, ErrorCode> {
+    fn check_end_v2(&self, producer_id: i64, epoch: i16, commit: bool) -> Result<EndCheck, ErrorCode> {
         let overflown = self.previous_producer_id == producer_id && epoch == i16::MAX - 1 && self.epoch == 0;
         let repeated = epoch.checked_add(1) == Some(self.epoch) || overflown;
         if self.producer_id != producer_id && !overflown {
@@ -258,22 +262,28 @@ impl Transaction {
             return Err(ErrorCode::PRODUCER_FENCED);
         }
         match self.state {
-            TransactionState::Ongoing => Ok(Ending::Begin),
+            TransactionState::Ongoing => Ok(EndCheck::Begin),
             TransactionState::PrepareCommit | TransactionState::PrepareAbort => Err(ErrorCode::CONCURRENT_TRANSACTIONS),
             _ if repeated => match self.state.commits() == commit {
-                true => Ok(Ending::Done),
+                true => Ok(EndCheck::Done),
                 false => Err(ErrorCode::INVALID_TXN_STATE),
             },
             // A producer that does not know whether any of its batches arrived aborts to be sure.
-            _ if !commit => Ok(Ending::Begin),
+            _ if !commit => Ok(EndCheck::Begin),
             _ => Err(ErrorCode::INVALID_TXN_STATE),
         }
     }
 
     /// Decides how the transaction ends. From here on it does, whatever happens.
-    pub(crate) fn prepare(&mut self, generation: Generation, commit: bool, now_ms: i64, new_id: impl FnOnce() -> i64) {
-        self.generation = generation;
-        if generation == Generation::EpochBump {
+    pub(crate) fn prepare(
+        &mut self,
+        transaction_version: TransactionVersion,
+        commit: bool,
+        now_ms: i64,
+        new_id: impl FnOnce() -> i64,
+    ) {
+        self.transaction_version = transaction_version;
+        if transaction_version == TransactionVersion::V2 {
             if Self::is_exhausted(self.epoch) {
                 self.next_producer_id = new_id();
             }
@@ -291,11 +301,11 @@ impl Transaction {
 
     /// Decides that an open transaction is aborted and that its producer is not the one that has the transactional id
     /// any more.
-    pub(crate) fn prepare_fence(&mut self, generation: Generation) {
-        self.generation = generation;
-        self.last_epoch = match generation {
-            Generation::Classic => NO_EPOCH,
-            Generation::EpochBump => self.epoch,
+    pub(crate) fn prepare_fence(&mut self, transaction_version: TransactionVersion) {
+        self.transaction_version = transaction_version;
+        self.last_epoch = match transaction_version {
+            TransactionVersion::V1 => NO_EPOCH,
+            TransactionVersion::V2 => self.epoch,
         };
         self.epoch = self.epoch.saturating_add(1);
         self.state = TransactionState::PrepareAbort;
@@ -328,8 +338,8 @@ impl Transaction {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Generation::{Classic, EpochBump};
     use TransactionState::{CompleteAbort, CompleteCommit, Empty, Ongoing, PrepareAbort, PrepareCommit};
+    use TransactionVersion::{V1, V2};
 
     const ID: i64 = 5;
 
@@ -345,22 +355,22 @@ mod tests {
         let invalid = Err(ErrorCode::INVALID_TXN_STATE);
         let concurrent = Err(ErrorCode::CONCURRENT_TRANSACTIONS);
         let cases = [
-            (Ongoing, Ok(Ending::Begin), Ok(Ending::Begin)),
+            (Ongoing, Ok(EndCheck::Begin), Ok(EndCheck::Begin)),
             (Empty, invalid, invalid),
             (PrepareCommit, concurrent, invalid),
             (PrepareAbort, invalid, concurrent),
-            (CompleteCommit, Ok(Ending::Done), invalid),
-            (CompleteAbort, invalid, Ok(Ending::Done)),
+            (CompleteCommit, Ok(EndCheck::Done), invalid),
+            (CompleteAbort, invalid, Ok(EndCheck::Done)),
         ];
         for (state, committed, aborted) in cases {
             let transaction = transaction(state, 3);
-            assert_eq!(transaction.check_end(Classic, ID, 3, true), committed, "{state:?}");
-            assert_eq!(transaction.check_end(Classic, ID, 3, false), aborted, "{state:?}");
+            assert_eq!(transaction.check_end(V1, ID, 3, true), committed, "{state:?}");
+            assert_eq!(transaction.check_end(V1, ID, 3, false), aborted, "{state:?}");
             for epoch in [2, 4] {
-                let other = transaction.check_end(Classic, ID, epoch, true);
+                let other = transaction.check_end(V1, ID, epoch, true);
                 assert_eq!(other, Err(ErrorCode::PRODUCER_FENCED), "{state:?}");
             }
-            let other = transaction.check_end(Classic, 6, 3, true);
+            let other = transaction.check_end(V1, 6, 3, true);
             assert_eq!(other, Err(ErrorCode::INVALID_PRODUCER_ID_MAPPING));
         }
     }
@@ -370,7 +380,7 @@ mod tests {
         let fenced = Err(ErrorCode::PRODUCER_FENCED);
         let invalid = Err(ErrorCode::INVALID_TXN_STATE);
         let concurrent = Err(ErrorCode::CONCURRENT_TRANSACTIONS);
-        let (begin, done) = (Ok(Ending::Begin), Ok(Ending::Done));
+        let (begin, done) = (Ok(EndCheck::Begin), Ok(EndCheck::Done));
         // Repeated abort, abort, repeated commit, commit: the table of Kafka's coordinator.
         let cases = [
             (Empty, [fenced, begin, fenced, invalid]),
@@ -383,21 +393,21 @@ mod tests {
         for (state, expected) in cases {
             let transaction = transaction(state, 3);
             let asked = [(2, false), (3, false), (2, true), (3, true)];
-            let found = asked.map(|(epoch, commit)| transaction.check_end(EpochBump, ID, epoch, commit));
+            let found = asked.map(|(epoch, commit)| transaction.check_end(V2, ID, epoch, commit));
             assert_eq!(found, expected, "{state:?}");
-            assert_eq!(transaction.check_end(EpochBump, ID, 1, true), fenced, "{state:?}");
-            assert_eq!(transaction.check_end(EpochBump, ID, 4, true), fenced, "{state:?}");
+            assert_eq!(transaction.check_end(V2, ID, 1, true), fenced, "{state:?}");
+            assert_eq!(transaction.check_end(V2, ID, 4, true), fenced, "{state:?}");
         }
     }
 
     #[test]
     fn every_transaction_of_version_2_has_its_epoch() {
         let mut transaction = transaction(Ongoing, 3);
-        transaction.prepare(EpochBump, true, 0, || panic!("epochs are left"));
+        transaction.prepare(V2, true, 0, || panic!("epochs are left"));
         assert_eq!(transaction.next_producer(), (ID, 4));
         transaction.complete();
         assert_eq!((transaction.state, transaction.epoch), (CompleteCommit, 4));
-        assert_eq!(transaction.check_end(EpochBump, ID, 3, true), Ok(Ending::Done));
+        assert_eq!(transaction.check_end(V2, ID, 3, true), Ok(EndCheck::Done));
         assert_eq!(transaction.check_active(ID, 3), Err(ErrorCode::PRODUCER_FENCED));
         assert_eq!(transaction.check_active(ID, 4), Ok(()));
     }
@@ -405,15 +415,12 @@ mod tests {
     #[test]
     fn used_up_epochs_bring_another_producer_id() {
         let mut transaction = transaction(Ongoing, i16::MAX - 1);
-        transaction.prepare(EpochBump, false, 0, || 9);
+        transaction.prepare(V2, false, 0, || 9);
         assert_eq!(transaction.next_producer(), (9, 0));
         assert_eq!((transaction.producer_id, transaction.epoch), (ID, i16::MAX));
         transaction.complete();
         assert_eq!((transaction.producer_id, transaction.epoch), (9, 0));
-        assert_eq!(
-            transaction.check_end(EpochBump, ID, i16::MAX - 1, false),
-            Ok(Ending::Done)
-        );
+        assert_eq!(transaction.check_end(V2, ID, i16::MAX - 1, false), Ok(EndCheck::Done));
         // Likewise when a producer asks for the next.
         let mut transaction = self::transaction(Empty, i16::MAX - 1);
         let expected = Some((ID, i16::MAX - 1));
@@ -440,16 +447,16 @@ mod tests {
 
     #[test]
     fn fenced_producers_find_another_epoch() {
-        for generation in [Classic, EpochBump] {
+        for transaction_version in [V1, V2] {
             let mut transaction = transaction(Ongoing, 3);
-            transaction.prepare_fence(generation);
+            transaction.prepare_fence(transaction_version);
             assert_eq!((transaction.state, transaction.epoch), (PrepareAbort, 4));
             assert_eq!(transaction.check_active(ID, 3), Err(ErrorCode::PRODUCER_FENCED));
             transaction.complete();
-            let ended = transaction.check_end(generation, ID, 3, true);
-            let expected = match generation {
-                Classic => ErrorCode::PRODUCER_FENCED,
-                EpochBump => ErrorCode::INVALID_TXN_STATE,
+            let ended = transaction.check_end(transaction_version, ID, 3, true);
+            let expected = match transaction_version {
+                V1 => ErrorCode::PRODUCER_FENCED,
+                V2 => ErrorCode::INVALID_TXN_STATE,
             };
             assert_eq!(ended, Err(expected));
         }

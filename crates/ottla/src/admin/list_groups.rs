@@ -10,10 +10,13 @@ use ottla_protocol::api::list_groups::{ListGroupsRequest, ListedGroup};
 
 use super::one_broker::Destination;
 use super::wire::{Way, answer_timeout, unsupported};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Reply as Response, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups, DebugContexts, Reply};
+use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups};
+use crate::log::DebugContexts;
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::NodeId;
 

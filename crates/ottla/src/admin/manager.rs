@@ -6,10 +6,12 @@ use std::sync::Arc;
 use super::list_groups::{GroupFilters, GroupListing, ListGroups, Wanted};
 use super::one_broker::{Destination, OneBroker};
 use super::request::{Options, Request};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome};
+use crate::context::Ctx;
 use crate::error::Error;
-use crate::event::{AdminOp, Reply};
+use crate::event::AdminOp;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 
 /// A request of the application. Every one is answered exactly once.

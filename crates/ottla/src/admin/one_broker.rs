@@ -7,10 +7,12 @@ use ottla_protocol::ApiKey;
 
 use super::request::{Options, Request, Target};
 use super::wire::{self, Way, answer_timeout};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Ready, Reply as Response, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{AdminOp, AdminOutcome, AdminResult, DebugContexts, Event, Queue};
+use crate::event::{AdminOp, AdminOutcome, AdminResult, Event, Queue};
+use crate::log::DebugContexts;
 use crate::sys::Instant;
 use crate::types::NodeId;
 

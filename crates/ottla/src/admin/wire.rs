@@ -18,8 +18,8 @@ use ottla_protocol::api::incremental_alter_configs::{self, IncrementalAlterConfi
 use ottla_protocol::{DecodeError, Request as ProtocolRequest};
 
 use super::request::{AlterOp, ConfigChange, ConfigChanges, ConfigQuery, NewPartitions, NewTopic, Options, Request};
-use crate::cluster::Ctx;
 use crate::connection::{BrokerKey, BrokerVersions, Reply as Response, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOutcome, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType, TopicResult};
 use crate::sys::Instant;

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use ottla_mock::{ClusterConfig, Embedded};
+use ottla_mock::{ClusterConfig, EmbeddedCluster};
 
 use crate::config::ClientConfig;
 use crate::error::Error;
-use crate::event::{DebugContexts, Logger};
+use crate::log::{DebugContexts, Logger};
 
 /// Logs the cluster's requests under `debug=mock`, as long as the log exists.
-pub(super) fn log_requests(embedded: &Embedded, log: &Arc<Logger>) {
+pub(super) fn log_requests(embedded: &EmbeddedCluster, log: &Arc<Logger>) {
     let (context, servers) = (DebugContexts::MOCK, || embedded.bootstrap_servers());
     log.debug(context, "MOCK", || {
         format!("an embedded cluster listens at {}", servers())
@@ -28,7 +28,7 @@ pub(super) fn log_requests(embedded: &Embedded, log: &Arc<Logger>) {
 }
 
 /// Starts the cluster of `test.mock.num.brokers` and sets `bootstrap.servers` to its brokers; `None` when the property is 0.
-pub(super) fn start(conf: &mut ClientConfig) -> Result<Option<Embedded>, Error> {
+pub(super) fn start(conf: &mut ClientConfig) -> Result<Option<EmbeddedCluster>, Error> {
     let brokers = i32::try_from(conf.test_mock_num_brokers).unwrap_or(0);
     if brokers <= 0 {
         return Ok(None);
@@ -38,7 +38,7 @@ pub(super) fn start(conf: &mut ClientConfig) -> Result<Option<Embedded>, Error> 
     let own_batch = i32::try_from(conf.message_max_bytes)
         .unwrap_or(i32::MAX)
         .saturating_add(1024);
-    let embedded = Embedded::start(ClusterConfig {
+    let embedded = EmbeddedCluster::start(ClusterConfig {
         brokers,
         message_max_bytes: defaults.message_max_bytes.max(own_batch),
         socket_request_max_bytes: defaults

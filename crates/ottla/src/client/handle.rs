@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_mock::Embedded;
+use ottla_mock::EmbeddedCluster;
 
 use super::lifecycle::ClientThread;
 use crate::admin::{
@@ -15,11 +15,13 @@ use crate::admin::{
 };
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
-use crate::consumer::{self, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol, Registry};
+use crate::consumer::{self, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol, SharedState};
 use crate::core::{ClientHooks, Command, Shared};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, PartitionState, Queue, Reply, level};
+use crate::event::{Event, PartitionState, Queue};
+use crate::log::level;
 use crate::producer::{self, Accumulator, Record, TransactionCall, TransactionReply};
+use crate::reply::Reply;
 use crate::runtime::live_threads;
 use crate::sys::Instant;
 use crate::types::{ClientKind, GroupMetadata, PartitionOffset, Topic, TopicHooks, TopicPartition, offset};
@@ -147,7 +149,7 @@ impl Client {
     }
 
     /// Runs `f` on the embedded cluster of `test.mock.num.brokers`; `None` without one, and in a forked child.
-    pub fn with_embedded<T>(&self, f: impl FnOnce(&Embedded) -> T) -> Option<T> {
+    pub fn with_embedded<T>(&self, f: impl FnOnce(&EmbeddedCluster) -> T) -> Option<T> {
         self.shared().check_process().ok()?;
         self.running.embedded.lock().as_ref().map(f)
     }
@@ -313,7 +315,7 @@ impl Client {
     /// [`outq_len`](Self::outq_len).
     pub fn flush_begin(&self) -> Result<(), Error> {
         let accumulator = self.accumulator()?;
-        accumulator.quota().begin_flush(self.main_queue().clone());
+        accumulator.buffer_memory().begin_flush(self.main_queue().clone());
         accumulator.flush_begin();
         Ok(())
     }
@@ -321,7 +323,7 @@ impl Client {
     /// Waits until no record is outstanding or `timeout` passed, while another thread serves the delivery reports. May
     /// return early.
     pub fn flush_wait(&self, timeout: Duration) -> Result<(), Error> {
-        self.accumulator()?.quota().wait_until_empty(timeout);
+        self.accumulator()?.buffer_memory().wait_until_empty(timeout);
         Ok(())
     }
 
@@ -329,7 +331,7 @@ impl Client {
     pub fn flush_end(&self) {
         if let Ok(accumulator) = self.accumulator() {
             accumulator.flush_end();
-            accumulator.quota().end_flush(self.main_queue());
+            accumulator.buffer_memory().end_flush(self.main_queue());
         }
     }
 
@@ -470,14 +472,14 @@ impl Client {
 
     // ---------------------------------------------------------------- consumer
 
-    fn registry(&self) -> Result<&Arc<Registry>, Error> {
+    fn consumer_state(&self) -> Result<&Arc<SharedState>, Error> {
         self.shared().check_process()?;
         let consumer = self.shared().consumer.as_ref();
         consumer.ok_or_else(|| Error::new(ErrorCode::L_INVALID_ARG, "the client is a producer, not a consumer"))
     }
 
     fn request<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> consumer::Command) -> Result<T, Error> {
-        self.registry()?;
+        self.consumer_state()?;
         self.request_any(make)
     }
 
@@ -490,12 +492,12 @@ impl Client {
 
     /// Returns the state of a partition, created if necessary. Its queue can be served apart from the consumer's.
     pub fn partition(&self, topic: &Arc<Topic>, partition: i32) -> Result<Arc<PartitionState>, Error> {
-        Ok(self.registry()?.partition(topic, partition))
+        Ok(self.consumer_state()?.partition(topic, partition))
     }
 
     /// Returns the queue of a partition that has a state; `None` otherwise.
     pub fn partition_queue(&self, topic: &str, partition: i32) -> Option<Arc<Queue>> {
-        Some(self.registry().ok()?.find(topic, partition)?.queue().clone())
+        Some(self.consumer_state().ok()?.find(topic, partition)?.queue().clone())
     }
 
     /// Consumes one partition, outside of any assignment. Its records go to `queue`, or to the partition's own queue.
@@ -598,7 +600,7 @@ impl Client {
     /// Sets each row's offset to the next one that the application will receive, [`offset::INVALID`] where nothing was
     /// consumed yet.
     pub fn position(&self, partitions: &mut [PartitionOffset]) -> Result<(), Error> {
-        self.registry()?.positions(partitions);
+        self.consumer_state()?.positions(partitions);
         Ok(())
     }
 
@@ -616,7 +618,7 @@ impl Client {
     /// [`CommitMode::Sync`], no rows otherwise. With `commit_callback` of the [hooks](super::ClientHooks) the result also
     /// goes to the consumer's queue in every mode, unless the commit has a callback of its own.
     pub fn commit(&self, offsets: Option<Vec<PartitionOffset>>, mode: CommitMode) -> OffsetsResult {
-        self.registry()?;
+        self.consumer_state()?;
         let reports = self.shared().hooks.commit_callback;
         let also_event = |target, reports: bool| match reports {
             true => CommitTarget::AndEvent(Box::new(target)),
@@ -641,19 +643,19 @@ impl Client {
         Ok(Vec::new())
     }
 
-    /// See [`Registry::store_offset`].
+    /// See [`SharedState::store_offset`].
     pub fn store_offset(&self, row: &PartitionOffset) -> Result<(), Error> {
-        self.registry()?.store_offset(row)
+        self.consumer_state()?.store_offset(row)
     }
 
-    /// See [`Registry::store_offsets`].
+    /// See [`SharedState::store_offsets`].
     pub fn store_offsets(&self, partitions: &mut [PartitionOffset]) -> Result<(), Error> {
-        self.registry()?.store_offsets(partitions)
+        self.consumer_state()?.store_offsets(partitions)
     }
 
     /// Returns the low and high watermark of the latest Fetch response; [`offset::INVALID`] before the first.
     pub fn watermarks_cached(&self, topic: &str, partition: i32) -> Result<(i64, i64), Error> {
-        let state = self.registry()?.find(topic, partition);
+        let state = self.consumer_state()?.find(topic, partition);
         state.map(|s| s.watermarks()).ok_or_else(|| {
             Error::new(
                 ErrorCode::L_UNKNOWN_PARTITION,
@@ -685,31 +687,31 @@ impl Client {
     /// Begins to leave the group. Offsets are committed, and revocations go to the consumer's queue when the application
     /// has asked for them: it must serve that queue until the reply is filled.
     pub fn close_consumer(&self) -> Result<Arc<Reply<Result<(), Error>>>, Error> {
-        self.registry()?;
+        self.consumer_state()?;
         let reply = Reply::new();
         let command = consumer::Command::Close { reply: reply.clone() };
         self.shared().send(Command::Consumer(command));
         Ok(reply)
     }
 
-    /// See [`Registry::is_assignment_lost`].
+    /// See [`SharedState::is_assignment_lost`].
     pub fn is_assignment_lost(&self) -> bool {
-        self.registry().is_ok_and(|r| r.is_assignment_lost())
+        self.consumer_state().is_ok_and(|r| r.is_assignment_lost())
     }
 
     /// Returns the rebalance protocol of the client's group.
     pub fn rebalance_protocol(&self) -> Result<RebalanceProtocol, Error> {
-        Ok(self.registry()?.group().protocol)
+        Ok(self.consumer_state()?.group().protocol)
     }
 
     /// Returns the client's membership in its group.
     pub fn group(&self) -> Result<GroupInfo, Error> {
-        Ok(self.registry()?.group())
+        Ok(self.consumer_state()?.group())
     }
 
     /// Returns the member id that the coordinator has assigned, empty before.
     pub fn member_id(&self) -> Result<String, Error> {
-        Ok(self.registry()?.group().member_id)
+        Ok(self.consumer_state()?.group().member_id)
     }
 
     /// Returns the consumer's group metadata, for [`send_offsets_to_transaction`](Self::send_offsets_to_transaction).

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_mock::Embedded;
+use ottla_mock::EmbeddedCluster;
 
 use super::embedded;
 use super::sockets::{address_family, socket_options};
@@ -22,7 +22,7 @@ pub(super) struct ClientThread {
     thread: Mutex<Option<JoinHandle<()>>>,
     thread_id: ThreadId,
     /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
-    pub(super) embedded: Mutex<Option<Embedded>>,
+    pub(super) embedded: Mutex<Option<EmbeddedCluster>>,
 }
 
 impl Drop for ClientThread {
@@ -37,7 +37,7 @@ impl Drop for ClientThread {
 }
 
 impl ClientThread {
-    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<()>, embedded: Option<Embedded>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<()>, embedded: Option<EmbeddedCluster>) -> Self {
         ClientThread {
             shared,
             thread_id: thread.thread().id(),
@@ -74,11 +74,6 @@ impl ClientThread {
         let shared = core.shared().clone();
         if let Some(embedded) = &embedded {
             embedded::log_requests(embedded, &shared.log);
-        }
-        if let Some(registry) = &shared.consumer
-            && !shared.conf.group_id.is_empty()
-        {
-            registry.meet_neighbours(&shared.conf.group_id, shared.waker.clone());
         }
         let thread = io
             .spawn(core, clock)

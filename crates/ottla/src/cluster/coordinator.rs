@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 
-use super::{Cluster, Ctx};
+use super::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, ConnectionTable, Outcome, Owner, Ready, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::sys::Instant;
 use crate::types::NodeId;
 

@@ -18,12 +18,12 @@ use std::time::Duration;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::metadata::MetadataResponse;
 
-use super::Ctx;
 use super::bootstrap::Endpoint;
 use super::cache::TopicMeta;
 use crate::connection::BrokerKey;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, NodeId};
 pub use calls::Answer;
@@ -291,7 +291,7 @@ impl Cluster {
 
     /// Asks for fresh metadata of a watched topic soon: its leader refused or vanished. As long as answers bring nothing
     /// new, more are asked for at growing intervals: brokers learn of a new leader later than clients of the old one's end.
-    pub fn stale(&mut self, name: &str, now: Instant) {
+    pub fn request_refresh(&mut self, name: &str, now: Instant) {
         if let Some(watch) = self.watches.get_mut(name) {
             watch.refresh_attempts = watch.refresh_attempts.max(1);
             self.schedule(name, now);

@@ -194,7 +194,7 @@ macro_rules! typed_access {
             }
         }
 
-        /// Whether the application has set it.
+        /// Returns whether the application has set it.
         pub(super) fn is_set(&self, p: $prop) -> bool {
             self.settings.is_explicit(p as usize)
         }
@@ -227,7 +227,7 @@ macro_rules! typed_access {
             }
         }
 
-        /// The properties that the application has set.
+        /// Returns the properties that the application has set.
         pub(super) fn explicit(&self) -> impl Iterator<Item = &'static Property> {
             self.settings.explicit_names()
         }
@@ -251,7 +251,7 @@ impl Default for TopicConf {
 }
 
 impl TopicConf {
-    /// All properties at their defaults.
+    /// Returns all properties at their defaults.
     pub fn new() -> Self {
         Self {
             settings: Settings::new(TOPIC),
@@ -280,8 +280,8 @@ impl TopicConf {
         self.settings.set_pointer(name, address)
     }
 
-    /// The value of a property as text: numbers in decimal, floats as `%g`, `true` or `false`, names of choices, lists
-    /// of flags.
+    /// Returns the value of a property as text: numbers in decimal, floats as `%g`, `true` or `false`, names of
+    /// choices, lists of flags.
     ///
     /// # Errors
     /// The name is unknown or the property is not set.
@@ -294,7 +294,8 @@ impl TopicConf {
         self.settings.dump()
     }
 
-    /// Whether the application has set the property, rather than left it at its default. False for unknown names.
+    /// Returns whether the application has set the property, rather than left it at its default. False for unknown
+    /// names.
     pub fn is_modified(&self, name: &str) -> bool {
         let index = self.settings.find(name);
         index.is_some_and(|index| self.settings.is_explicit(index))
@@ -318,7 +319,7 @@ impl Default for Conf {
 }
 
 impl Conf {
-    /// All properties at their defaults.
+    /// Returns all properties at their defaults.
     pub fn new() -> Self {
         Self {
             settings: Settings::new(GLOBAL),
@@ -359,8 +360,8 @@ impl Conf {
         self.settings.set_pointer(name, address)
     }
 
-    /// The value of a property as text: numbers in decimal, floats as `%g`, `true` or `false`, names of choices, lists
-    /// of flags. A name that only topics have gives the default for topics, where there are such.
+    /// Returns the value of a property as text: numbers in decimal, floats as `%g`, `true` or `false`, names of
+    /// choices, lists of flags. A name that only topics have gives the default for topics, where there are such.
     ///
     /// # Errors
     /// The name is unknown or the property is not set.
@@ -383,7 +384,8 @@ impl Conf {
         own.into_iter().chain(of_topics).collect()
     }
 
-    /// Whether the application has set the property, rather than left it at its default. False for unknown names.
+    /// Returns whether the application has set the property, rather than left it at its default. False for unknown
+    /// names.
     pub fn is_modified(&self, name: &str) -> bool {
         match self.settings.find(name) {
             Some(index) => self.settings.is_explicit(index),
@@ -391,7 +393,7 @@ impl Conf {
         }
     }
 
-    /// A copy that has only what the application has set, less the properties whose names begin with one of
+    /// Returns a copy that has only what the application has set, less the properties whose names begin with one of
     /// `prefixes`; those are at their defaults.
     #[must_use]
     pub fn dup_filter(&self, prefixes: &[&str]) -> Self {
@@ -404,12 +406,12 @@ impl Conf {
         }
     }
 
-    /// The default settings for topics, where there are such.
+    /// Returns the default settings for topics, where there are such.
     pub fn topic_defaults(&self) -> Option<&TopicConf> {
         self.topic.as_ref()
     }
 
-    /// The default settings for topics, to be changed; made if there were none.
+    /// Returns the default settings for topics, to be changed; made if there were none.
     pub fn topic_defaults_mut(&mut self) -> &mut TopicConf {
         self.topic.get_or_insert_default()
     }
@@ -419,7 +421,7 @@ impl Conf {
         self.topic = topic;
     }
 
-    /// The clients that a property is for, of clients or of topics; `None` when there is none of this name.
+    /// Returns the clients that a property is for, of clients or of topics; `None` when there is none of this name.
     pub fn applies(name: &str) -> Option<super::Applies> {
         let short = name.strip_prefix("topic.").unwrap_or(name);
         let of = |name: &str, table: &'static [Property]| {
@@ -429,7 +431,7 @@ impl Conf {
         of(name, GLOBAL).or_else(|| of(short, TOPIC))
     }
 
-    /// Whether clients have a property of this name.
+    /// Returns whether clients have a property of this name.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.settings.find(name).is_some()
     }
@@ -461,7 +463,7 @@ impl Conf {
 
 /// A value as text, or none: what [`Conf::set`] takes.
 pub trait IntoText {
-    /// The text.
+    /// Returns the text.
     fn text(&self) -> Option<&str>;
 }
 

@@ -1,4 +1,4 @@
-//! The table as people read it: `rd_kafka_conf_properties_show()` and `docs/CONFIGURATION.md`.
+//! The property table as a document: `rd_kafka_conf_properties_show()` and `docs/CONFIGURATION.md`.
 
 use std::fmt::Write as _;
 use std::io;
@@ -18,11 +18,12 @@ property of topics may also be set on the client, as the default for its topics;
 
 - Booleans are `true`, `t`, `1`, `false`, `f`, `0`, in letters of any case.
 - Integers are decimal, hexadecimal (`0x`) or octal (`0`), and must lie in the range.
-- Names of choices and flags may have letters of any case. Flags are lists separated by commas that add to what is set
-  already; `-name` takes one out.
-- An empty text sets a string back to its default. The other types refuse it.
-- What is not set may be adjusted to what is; the descriptions say so. What is set and cannot stand is refused when the
-  client or topic is created, with a message that names the property, the value and what is allowed.
+- Names of choices and flags are case-insensitive. Flags are lists separated by commas that add to the present value;
+  `-name` removes one.
+- An empty text resets a string to its default. The other types refuse it.
+- A property that is not set may follow others that are; its description says so. A value that is set and conflicts with
+  others is refused when the client or topic is created, with a message that names the property, the value and the
+  allowed values.
 
 C/P: P is for producers, C for consumers, * for both.
 ";
@@ -30,9 +31,9 @@ C/P: P is for producers, C for consumers, * for both.
 const NOT_YET: &str = "\
 ## Not available yet
 
-This version accepts these settings and refuses, when the client or topic is created, what asks for a feature that it
-does not have (`RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE`, `rd_kafka_new()` returns NULL and says which).
-A property of producers is not looked at by a consumer, and the other way round.
+This version accepts these settings when they are set, and refuses them when the client or topic is created, since it does
+not have the feature (`RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE`; `rd_kafka_new()` returns NULL and a text that names it).
+Consumers ignore properties of producers, and producers those of consumers.
 
 | Property | Values | Missing |
 |---|---|---|
@@ -41,16 +42,16 @@ A property of producers is not looked at by a consumer, and the other way round.
 const NO_EFFECT: &str = "\
 ## Without effect
 
-These settings are accepted for the sake of configurations that have them. Setting one logs a warning.
+These settings are accepted for compatibility with existing configurations. Setting one logs a warning.
 
-| Property | Why |
+| Property | Reason |
 |---|---|
 ";
 
 const NOT_HERE: &str = "\
-## Of other clients
+## Properties of other clients
 
-These names are refused, with what to do instead.
+These names are refused, with an error that names the alternative.
 
 | Property | Instead |
 |---|---|
@@ -182,7 +183,7 @@ fn manual_table(out: &mut String, title: &str, table: &'static [Property], missi
     }
 }
 
-/// The text of `docs/CONFIGURATION.md`.
+/// Returns the text of `docs/CONFIGURATION.md`.
 pub fn manual() -> String {
     let mut out = INTRODUCTION.to_owned();
     manual_table(&mut out, TITLE_GLOBAL, GLOBAL, MISSING);

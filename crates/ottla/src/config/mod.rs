@@ -1,7 +1,7 @@
-//! Settings: one table of properties ([`Property`]) that reads, checks, prints and documents them.
+//! Configuration: one table of properties ([`Property`]) that parses, checks, prints and documents them.
 //!
-//! An application fills a [`Conf`] by name. [`Conf::finalize`] applies the rules that hold between properties and gives
-//! the typed settings that the client works with: [`ClientConfig`] and [`TopicConfig`], whose fields are the names with
+//! An application fills a [`Conf`] by name. [`Conf::finalize`] applies the rules between properties and returns
+//! the typed settings of the client: [`ClientConfig`] and [`TopicConfig`], whose fields are the names with
 //! `_` for `.`.
 
 mod conf;

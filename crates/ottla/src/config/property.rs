@@ -1,6 +1,6 @@
-//! What a row of the property table says: [`Property`], and the words in which rows are written.
+//! A row of the property table: [`Property`], and the functions in which rows are written.
 
-/// Which clients a property is for.
+/// The clients that a property applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Applies {
     /// Producers and consumers.
@@ -11,14 +11,14 @@ pub enum Applies {
     Consumer,
 }
 
-/// How likely it is that an application needs the property.
+/// The importance of a property to applications.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Importance {
-    /// Most applications look at it once.
+    /// Relevant to most applications.
     High,
     /// Tuning.
     Medium,
-    /// Hardly ever.
+    /// Rarely needed.
     Low,
 }
 
@@ -53,13 +53,13 @@ pub enum Kind {
         /// The value unless set.
         default: bool,
     },
-    /// A text; an empty one is the default again.
+    /// A text; an empty one resets it to the default.
     Text {
         /// The text unless set; `None` when there is none.
         default: Option<&'static str>,
         /// Leading spaces belong to the text.
         keeps_spaces: bool,
-        /// What the text must be besides.
+        /// A further restriction.
         check: TextCheck,
     },
     /// A comma-separated list of regular expressions.
@@ -78,14 +78,14 @@ pub enum Kind {
         /// The set unless set.
         default: u32,
     },
-    /// Something that text cannot say (a callback, a pointer, a certificate), set by the function named.
+    /// A value without a textual form (a callback, a pointer, a certificate), set by the function named.
     Pointer {
         /// The function of the C API; empty when there is none.
         set_by: &'static str,
     },
 }
 
-/// What a text must be besides a text.
+/// A restriction of a text.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TextCheck {
     /// Anything.
@@ -101,33 +101,33 @@ pub enum TextCheck {
 /// One property: a row of the table.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Property {
-    /// The name under which it is dumped.
+    /// The canonical name, which dumps show.
     pub name: &'static str,
     /// Other names for the same property.
     pub aliases: &'static [&'static str],
     /// The values it takes.
     pub kind: Kind,
-    /// The clients it is for.
+    /// The clients that it applies to.
     pub applies: Applies,
-    /// How likely it is that an application needs it.
+    /// Its importance.
     pub importance: Importance,
     /// The unit of the number, empty when it has none.
     pub unit: &'static str,
-    /// Only accepted for the sake of old configurations.
+    /// True if it is only accepted for old configurations.
     pub deprecated: bool,
-    /// Works, but is not in the manual.
+    /// True if the manual omits it.
     pub hidden: bool,
-    /// May change or go.
+    /// True if it may change or be removed.
     pub experimental: bool,
-    /// The value is a secret.
+    /// True if the value is a secret.
     pub sensitive: bool,
-    /// Only settable on Windows.
+    /// True if it can only be set on Windows.
     pub windows_only: bool,
-    /// What it does.
+    /// Its description in the manual.
     pub description: &'static str,
 }
 
-/// A row without name and description: what follows the `=` in a table.
+/// A row without name and description: the part after the `=` in a table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spec(pub(super) Property);
 
@@ -173,7 +173,7 @@ const fn text_of(default: Option<&'static str>, keeps_spaces: bool) -> Spec {
     })
 }
 
-/// A text that is unset at first.
+/// Returns the specification of a text that is unset by default.
 pub(super) const fn text() -> Spec {
     text_of(None, false)
 }
@@ -182,7 +182,7 @@ pub(super) const fn text_or(default: &'static str) -> Spec {
     text_of(Some(default), false)
 }
 
-/// A text whose leading spaces count.
+/// Returns the specification of a text whose leading spaces count.
 pub(super) const fn exact_text_or(default: &'static str) -> Spec {
     text_of(Some(default), true)
 }
@@ -329,7 +329,7 @@ impl Spec {
 }
 
 impl Property {
-    /// The range or the values allowed, as the manual prints them: `10 .. 300000`, `true, false`, `none, gzip`;
+    /// Returns the range or the values allowed, as the manual prints them: `10 .. 300000`, `true, false`, `none, gzip`;
     /// empty for texts and pointers.
     pub fn range(&self) -> String {
         match self.kind {
@@ -346,7 +346,7 @@ impl Property {
         }
     }
 
-    /// The name of the type, as the manual prints it.
+    /// Returns the name of the type, as the manual prints it.
     pub fn type_name(&self) -> &'static str {
         match self.kind {
             Kind::Int { .. } => "integer",

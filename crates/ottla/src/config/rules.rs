@@ -1,7 +1,7 @@
-//! The rules that hold between properties: what is adjusted and what is refused when a client or a topic is created.
+//! The rules between properties: adjustments and errors when a client or a topic is created.
 //!
-//! A rule adjusts only what the application has left alone; where the application has set a value that cannot stand, it
-//! is told so, with the property, the value and what is allowed.
+//! A rule adjusts only properties that the application has not set. A value that the application has set and that
+//! conflicts with others is an error that names the property, the value and the allowed values.
 
 use super::conf::{Conf, TopicConf};
 use super::rules_security;
@@ -14,19 +14,20 @@ use crate::types::ClientKind;
 /// Overhead of a fetch response besides its records, in bytes.
 const FETCH_RESPONSE_OVERHEAD: i64 = 512;
 
-/// The version that brokers are told and `rd_kafka_version_str()` gives: that of the interface.
+/// The version that ApiVersions requests carry and `rd_kafka_version_str()` returns: that of the interface.
 pub(super) const INTERFACE_VERSION: &str = "2.16.0";
 
-/// Refuses `name=value`, saying what is allowed.
+/// Returns the error for `name=value`, with the allowed values.
 pub(super) fn refuse(name: &str, value: impl std::fmt::Display, allowed: &str) -> Error {
     Error::invalid_arg(format!("{name}={value} is not allowed: {allowed}"))
 }
 
 impl Conf {
-    /// The settings as a client of this kind works with them: adjusted by the rules, defaults for topics included.
+    /// Returns the settings as a client of this kind works with them: adjusted by the rules, defaults for topics
+    /// included.
     ///
     /// # Errors
-    /// `_INVALID_ARG`: values that do not go together.
+    /// `_INVALID_ARG`: conflicting values.
     pub fn resolve(&self, kind: ClientKind) -> Result<Self, Error> {
         let mut conf = self.clone();
         conf.topic_defaults_mut();
@@ -43,11 +44,11 @@ impl Conf {
         Ok(conf)
     }
 
-    /// The typed settings for a client of this kind and for its topics. `plugin.library.paths` is for the C interface,
-    /// which loads them.
+    /// Returns the typed settings for a client of this kind and for its topics. `plugin.library.paths` is for the C
+    /// interface, which loads them.
     ///
     /// # Errors
-    /// `_INVALID_ARG`: values that do not go together. `_UNSUPPORTED_FEATURE`: a value asks for something that this
+    /// `_INVALID_ARG`: conflicting values. `_UNSUPPORTED_FEATURE`: a value needs a feature that this
     /// version does not have (see [`Conf::refused`]).
     pub fn finalize(&self, kind: ClientKind) -> Result<(ClientConfig, TopicConfig), Error> {
         let conf = self.resolve(kind)?;
@@ -62,12 +63,12 @@ impl Conf {
         Ok((conf.client_config(), conf.topic_config()))
     }
 
-    /// The values as they are, typed. [`Self::finalize`] applies the rules first.
+    /// Returns the values as they are, typed. [`Self::finalize`] applies the rules first.
     pub fn client_config(&self) -> ClientConfig {
         ClientConfig::from_values(self.values())
     }
 
-    /// The default values for topics as they are, typed.
+    /// Returns the default values for topics as they are, typed.
     pub fn topic_config(&self) -> TopicConfig {
         match self.topic_defaults() {
             Some(topic) => topic.topic_config(),
@@ -75,7 +76,7 @@ impl Conf {
         }
     }
 
-    /// The error that refuses this configuration because it asks for something that this version does not have.
+    /// Returns the error that refuses this configuration because it asks for something that this version does not have.
     /// `self` should have been resolved.
     pub fn refused(&self, kind: ClientKind) -> Option<Error> {
         unavailable::refused(self, kind)
@@ -83,18 +84,18 @@ impl Conf {
 }
 
 impl TopicConf {
-    /// A topic's settings as a client works with them. `client` is the client's resolved configuration.
+    /// Returns a topic's settings as a client works with them. `client` is the client's resolved configuration.
     ///
     /// # Errors
-    /// `_INVALID_ARG`: values that do not go together with each other or with the client's.
+    /// `_INVALID_ARG`: conflicting values, also with the client's.
     pub fn resolve(&self, client: &Conf, kind: ClientKind) -> Result<Self, Error> {
         resolve_topic(self.clone(), client, kind)
     }
 
-    /// The typed settings of a topic. `client` is the client's resolved configuration.
+    /// Returns the typed settings of a topic. `client` is the client's resolved configuration.
     ///
     /// # Errors
-    /// As [`Self::resolve`]; `_UNSUPPORTED_FEATURE`: a value asks for something that this version does not have.
+    /// As [`Self::resolve`]; `_UNSUPPORTED_FEATURE`: a value needs a feature that this version does not have.
     pub fn finalize(&self, client: &Conf, kind: ClientKind) -> Result<TopicConfig, Error> {
         let topic = self.resolve(client, kind)?;
         match unavailable::refused_topic(&topic, kind) {
@@ -103,7 +104,7 @@ impl TopicConf {
         }
     }
 
-    /// The values as they are, typed. [`Self::finalize`] applies the rules first.
+    /// Returns the values as they are, typed. [`Self::finalize`] applies the rules first.
     pub fn topic_config(&self) -> TopicConfig {
         TopicConfig::from_values(self.values())
     }
@@ -143,8 +144,8 @@ fn adjust_any(conf: &mut Conf) {
     }
 }
 
-/// What brokers accept as name and version of the client's software (KIP-511): letters, digits, `.` and `-`, with a
-/// letter or digit at both ends.
+/// Converts a name or version of the client's software to the form that brokers accept (KIP-511): letters, digits, `.`
+/// and `-`, with a letter or digit at both ends.
 fn software_text(text: &str) -> String {
     let cleaned: String = text
         .chars()
@@ -156,7 +157,7 @@ fn software_text(text: &str) -> String {
     cleaned.trim_matches(['.', '-']).to_owned()
 }
 
-/// Whether brokers of this release and later can be asked for their versions: from 0.10 on.
+/// Returns whether brokers of this release and later can be asked for their versions: from 0.10 on.
 fn broker_asks_versions(release: &str) -> bool {
     let mut parts = release.split('.').map(|part| part.trim().parse::<u32>().unwrap_or(0));
     let first = parts.next().unwrap_or(0);
@@ -175,8 +176,8 @@ fn check_any(conf: &Conf) -> Result<(), Error> {
     check_assignors(conf.text(Prop::partition_assignment_strategy))
 }
 
-/// Assignors of a classic group: eager ones give everything up at a rebalance, cooperative ones only what moves. Members
-/// of both kinds cannot share a group.
+/// Assignors of a classic group: eager ones revoke every partition at a rebalance, cooperative ones only those that
+/// move. Members of both kinds cannot share a group.
 fn check_assignors(list: &str) -> Result<(), Error> {
     const NAME: &str = "partition.assignment.strategy";
     let (mut eager, mut cooperative) = (false, false);
@@ -242,8 +243,8 @@ fn resolve_transactional(conf: &mut Conf) -> Result<(), Error> {
     Ok(())
 }
 
-/// The idempotent producer keeps the order of 5 batches of a partition in flight at most, because brokers remember the
-/// last 5 of each producer (KIP-98).
+/// Returns the idempotent producer keeps the order of 5 batches of a partition in flight at most, because brokers
+/// remember the last 5 of each producer (KIP-98).
 fn resolve_idempotent(conf: &mut Conf) -> Result<(), Error> {
     const WITH: &str = "with enable.idempotence=true";
     let in_flight = conf.int(Prop::max_in_flight_requests_per_connection);
@@ -267,7 +268,7 @@ fn resolve_idempotent(conf: &mut Conf) -> Result<(), Error> {
     Ok(())
 }
 
-/// A message must have time left to be sent when its batch has lingered: a linger that nobody asked for gives way.
+/// A message must have time left to be sent when its batch has lingered: a default linger is shortened.
 fn resolve_linger(conf: &mut Conf) {
     let timeout = conf
         .topic_defaults()
@@ -322,7 +323,7 @@ fn check_group(conf: &Conf) -> Result<(), Error> {
     Ok(())
 }
 
-/// A fetch holds at least one message of the largest size, and a response holds a fetch.
+/// Returns a fetch holds at least one message of the largest size, and a response holds a fetch.
 fn resolve_fetch_sizes(conf: &mut Conf) -> Result<(), Error> {
     let message = conf.int(Prop::message_max_bytes);
     let mut fetch = conf.int(Prop::fetch_max_bytes);

@@ -1,13 +1,13 @@
-//! What this version does not have yet, as data: a configuration that asks for it is refused when the client is created,
-//! and the manual says so. Nothing is silently ignored: what has no effect by design is warned of.
+//! Features that this version does not have, as data: a configuration that needs one is refused when the client is
+//! created, and the manual lists them. Nothing is silently ignored: a setting without effect logs a warning.
 
 use super::conf::{Conf, TopicConf};
 use super::property::{Applies, Property};
 use crate::error::{Error, ErrorCode};
 use crate::types::ClientKind;
 
-/// Which settings of a property ask for the missing feature. Only what the application has set counts, and only when it
-/// differs from the default, except for [`Asks::Exactly`].
+/// The settings of a property that need the missing feature. Only a value that the application has set counts, and only
+/// if it differs from the default, except for [`Asks::Exactly`].
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Asks {
     /// Every one.
@@ -22,7 +22,7 @@ pub(super) struct Missing {
     /// A property, or a beginning of names that ends in `*`.
     pub(super) property: &'static str,
     pub(super) asks: Asks,
-    /// What is missing, as a noun.
+    /// The missing feature, as a noun.
     pub(super) feature: &'static str,
 }
 
@@ -72,31 +72,31 @@ pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ),
     (
         "topic.metadata.refresh.fast.cnt",
-        "fast refreshes go on while something is missing",
+        "fast refreshes continue while metadata is missing",
     ),
     ("socket.blocking.max.ms", "nothing blocks on a socket"),
     ("reconnect.backoff.jitter.ms", "see reconnect.backoff.ms"),
     ("enable.random.seed", "the C library's rand() is not used"),
     (
         "fetch.queue.backoff.ms",
-        "fetching goes on as soon as the queue has room",
+        "fetching resumes as soon as the queue has space",
     ),
     (
         "coordinator.query.interval.ms",
-        "the coordinator is looked up when it is lost, not from time to time",
+        "the coordinator is looked up when it is lost, not at intervals",
     ),
-    ("max.poll.records", "only share consumers look at it"),
-    ("share.acknowledgement.mode", "only share consumers look at it"),
-    ("produce.offset.report", "delivery reports always say the offset"),
+    ("max.poll.records", "only share consumers use it"),
+    ("share.acknowledgement.mode", "only share consumers use it"),
+    ("produce.offset.report", "delivery reports always carry the offset"),
     (
         "oauthbearer_token_refresh_cb",
         "OAUTHBEARER is not available yet, and nothing else needs a token",
     ),
-    ("builtin.features", "it says what this build can do"),
+    ("builtin.features", "it describes this build"),
 ];
 
 impl Missing {
-    /// Whether this row speaks of the property.
+    /// Returns whether this row is about the property.
     pub(super) fn is_about(&self, name: &str) -> bool {
         match self.property.strip_suffix('*') {
             Some(prefix) => name.starts_with(prefix),
@@ -104,7 +104,7 @@ impl Missing {
         }
     }
 
-    /// Whether the value, set by the application, asks for what is missing.
+    /// Returns whether the value, set by the application, needs the missing feature.
     fn is_asked_by(&self, value: &str, is_default: bool) -> bool {
         match self.asks {
             Asks::Any => !is_default,
@@ -112,7 +112,7 @@ impl Missing {
         }
     }
 
-    /// The values that are not available, for the manual.
+    /// Returns the values that are not available, for the manual.
     pub(super) fn values(&self) -> String {
         let quote = |values: &[&str]| {
             let quoted: Vec<String> = values.iter().map(|v| format!("`{v}`")).collect();
@@ -125,7 +125,7 @@ impl Missing {
     }
 }
 
-/// Whether a client of this kind looks at the property.
+/// Returns whether a client of this kind uses the property.
 fn is_for(property: &Property, kind: ClientKind) -> bool {
     match property.applies {
         Applies::Both => true,
@@ -160,7 +160,7 @@ fn find(
     None
 }
 
-/// The error for a configuration that asks for something missing, the defaults for topics included.
+/// Returns the error for a configuration that needs a missing feature, the defaults for topics included.
 pub(super) fn refused(conf: &Conf, kind: ClientKind) -> Option<Error> {
     let defaults = Conf::new();
     let error = find(MISSING, conf.explicit(), kind, |name| {
@@ -171,7 +171,7 @@ pub(super) fn refused(conf: &Conf, kind: ClientKind) -> Option<Error> {
     error.or_else(|| refused_topic(conf.topic_defaults()?, kind))
 }
 
-/// The error for a topic's configuration that asks for something missing.
+/// Returns the error for a topic's configuration that needs a missing feature.
 pub(super) fn refused_topic(topic: &TopicConf, kind: ClientKind) -> Option<Error> {
     let defaults = TopicConf::new();
     find(MISSING_OF_TOPICS, topic.explicit(), kind, |name| {
@@ -182,8 +182,8 @@ pub(super) fn refused_topic(topic: &TopicConf, kind: ClientKind) -> Option<Error
 }
 
 impl Conf {
-    /// What the application should know of settings that change nothing for a client of this kind: those of the other
-    /// kind, those without effect, and deprecated ones. One line each, to be logged.
+    /// Returns warnings about settings that have no effect on a client of this kind: those of the other kind, those
+    /// without effect, and deprecated ones. One line each, to be logged.
     pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
         let of_topics = self.topic_defaults().into_iter().flat_map(TopicConf::explicit);
         let mut warnings: Vec<String> = self

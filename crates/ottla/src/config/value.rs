@@ -1,11 +1,11 @@
-//! [`Value`]: what a property is set to, read from text and printed again.
+//! [`Value`]: the value of a property, parsed from text and printed.
 
 use regex::RegexSet;
 
 use super::number::{parse_float, parse_int, print_float};
 use super::property::{Kind, Named, Property, TextCheck};
 
-/// What a property is set to.
+/// The value of a property.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Int(i32),
@@ -20,7 +20,7 @@ pub(super) enum Value {
     Pointer(usize),
 }
 
-/// One of the names that a property of choices takes.
+/// One of the names that a property of choices accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Choice {
     name: &'static str,
@@ -34,12 +34,12 @@ impl Choice {
         Some(Self { name, number: *number })
     }
 
-    /// The name; of names that mean the same, the first in the table.
+    /// Returns the name; of names that mean the same, the first in the table.
     pub const fn as_str(self) -> &'static str {
         self.name
     }
 
-    /// The number that the table gives the name.
+    /// Returns the number that the table gives the name.
     pub const fn number(self) -> i32 {
         self.number
     }
@@ -71,10 +71,10 @@ pub struct PatternList {
 }
 
 impl PatternList {
-    /// Reads a list.
+    /// Parses a list.
     ///
     /// # Errors
-    /// What is wrong with which expression, for a person to read.
+    /// The expression and the reason why it is not valid, as text for people.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut items = vec![String::new()];
         let mut chars = text.chars().peekable();
@@ -108,17 +108,17 @@ impl PatternList {
         })
     }
 
-    /// Whether any expression matches somewhere in the name.
+    /// Returns whether any expression matches somewhere in the name.
     pub fn is_match(&self, name: &str) -> bool {
         self.set.is_match(name)
     }
 
-    /// Whether there is no expression.
+    /// Returns whether there is no expression.
     pub fn is_empty(&self) -> bool {
         self.set.is_empty()
     }
 
-    /// The list as it was set.
+    /// Returns the list as it was set.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -130,16 +130,16 @@ impl PartialEq for PatternList {
     }
 }
 
-/// What came of reading a text.
+/// The result of parsing a text.
 pub(super) enum Parsed {
-    /// The property is set to this.
+    /// The property's new value.
     Set(Value),
-    /// The property has its default again.
+    /// The property is reset to its default.
     Reset,
 }
 
 impl Value {
-    /// The default of a kind.
+    /// Returns the default of a kind.
     pub(super) fn default_of(kind: &Kind) -> Self {
         match *kind {
             Kind::Int { default, .. } => Self::Int(default),
@@ -155,10 +155,10 @@ impl Value {
         }
     }
 
-    /// Reads `text` for `property`. `current` is what flags are added to and removed from.
+    /// Parses `text` for `property`. `current` is what flags are added to and removed from.
     ///
     /// # Errors
-    /// What is wrong with it and what is allowed, without the name of the property.
+    /// The reason and the allowed values, without the name of the property.
     pub(super) fn parse(property: &Property, current: &Self, text: Option<&str>) -> Result<Parsed, String> {
         let text = text.unwrap_or("");
         let value = match property.kind {
@@ -202,7 +202,7 @@ impl Value {
         Ok(Parsed::Set(value))
     }
 
-    /// The value as text; `None` when it is unset.
+    /// Returns the value as text; `None` when it is unset.
     pub(super) fn print(&self, kind: &Kind) -> Option<String> {
         Some(match self {
             Self::Int(n) => n.to_string(),
@@ -234,7 +234,7 @@ fn contains(bits: u32, flag: i32) -> bool {
     bits & flag == flag
 }
 
-/// What a property takes, in words.
+/// Returns the allowed values of a property, as text.
 fn allowed(property: &Property) -> String {
     match property.kind {
         Kind::Int { min, max, .. } => format!("a whole number from {min} to {max}"),
@@ -319,7 +319,7 @@ fn read_flags(text: &str, values: &[Named], mut bits: u32) -> Result<u32, String
     Ok(bits)
 }
 
-/// A field of the typed settings, taken from a value. A value of another kind gives the type's default; the tables'
+/// A field of the typed settings, taken from a value. A value of another kind yields the type's default; the tables'
 /// tests prove that this does not happen.
 pub(super) trait Field: Default {
     fn take(value: &Value) -> Option<Self>;

@@ -28,7 +28,8 @@ use super::net::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 use super::race::{HEAD_START, Race, Runner, in_order};
 use super::versions::BrokerVersions;
 use crate::error::{Error, ErrorCode};
-use crate::event::{BrokerState, Interceptor, Logger, RequestInfo};
+use crate::interceptor::{BrokerState, Interceptor, RequestInfo};
+use crate::log::Logger;
 use crate::sys::{Instant, Rng};
 use crate::types::NodeId;
 

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use super::facade::Consumer;
 use super::offset_files;
 use super::positions::Origin;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, PartitionState, Queue};
+use crate::event::{Event, PartitionState, Queue};
+use crate::log::DebugContexts;
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
 impl Consumer {
@@ -21,7 +23,7 @@ impl Consumer {
     ) -> Result<(), Error> {
         let states = self.states_of(rows)?;
         self.unassign(ctx, cluster);
-        self.take_up(ctx, cluster, &states);
+        self.start_partitions(ctx, cluster, &states);
         Ok(())
     }
 
@@ -40,7 +42,7 @@ impl Consumer {
             let text = format!("{} is part of the assignment already", state.tp());
             return Err(Error::new(ErrorCode::L_CONFLICT, text));
         }
-        self.take_up(ctx, cluster, &states);
+        self.start_partitions(ctx, cluster, &states);
         Ok(())
     }
 
@@ -61,7 +63,7 @@ impl Consumer {
                 }
             }
         }
-        self.give_up(ctx, cluster, &ids);
+        self.stop_partitions(ctx, cluster, &ids);
         Ok(())
     }
 
@@ -69,14 +71,14 @@ impl Consumer {
     pub(super) fn unassign(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
         let assigned = self.fetcher.positions.iter().filter(|p| p.origin == Origin::Assigned);
         let ids: Vec<u32> = assigned.map(|p| p.state.id()).collect();
-        self.give_up(ctx, cluster, &ids);
+        self.stop_partitions(ctx, cluster, &ids);
     }
 
     /// The rows of the assignment.
     pub(super) fn assignment(&self) -> Vec<PartitionOffset> {
         let assigned = self.fetcher.positions.iter().filter(|p| p.origin == Origin::Assigned);
         let mut rows: Vec<_> = assigned
-            .map(|p| PartitionOffset::new(p.state.tp(), p.assigned))
+            .map(|p| PartitionOffset::new(p.state.tp(), p.assigned_offset))
             .collect();
         rows.sort_by(|a, b| a.tp.cmp(&b.tp));
         rows
@@ -91,7 +93,7 @@ impl Consumer {
                 return Err(Error::new(ErrorCode::L_INVALID_ARG, text));
             }
             let topic = (self.setup.topics)(&row.tp.topic)?;
-            let state = self.registry.partition(&topic, row.tp.partition);
+            let state = self.shared.partition(&topic, row.tp.partition);
             if !seen.insert(state.id()) {
                 let text = format!("{} is assigned twice", row.tp);
                 return Err(Error::new(ErrorCode::L_INVALID_ARG, text));
@@ -101,7 +103,12 @@ impl Consumer {
         Ok(states)
     }
 
-    fn take_up(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, states: &[(Arc<PartitionState>, i64, i32)]) {
+    fn start_partitions(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        states: &[(Arc<PartitionState>, i64, i32)],
+    ) {
         for (state, start, epoch) in states {
             // A partition of the simple API becomes one of the assignment.
             if self.fetcher.positions.get(state.id()).is_some() {
@@ -109,7 +116,7 @@ impl Consumer {
             }
             state
                 .queue()
-                .forward_by_default(Some(self.registry.consumer_queue().clone()));
+                .forward_by_default(Some(self.shared.consumer_queue().clone()));
             // Without a word the group's offset is meant.
             let start = if *start == offset::INVALID {
                 offset::STORED
@@ -121,14 +128,14 @@ impl Consumer {
         }
     }
 
-    pub(super) fn give_up(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32]) {
+    pub(super) fn stop_partitions(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32]) {
         let states: Vec<_> = ids
             .iter()
             .filter_map(|id| self.fetcher.positions.get(*id).map(|p| p.state.clone()))
             .collect();
         // First nothing is handed out any more: what is taken behind the commit's back is read again by the next owner.
         for state in &states {
-            state.raise_epoch();
+            state.advance_fetch_generation();
         }
         sweep(&states);
         self.group.commit_before_loss(
@@ -142,7 +149,7 @@ impl Consumer {
 
     fn forget(&mut self, cluster: &mut Cluster, id: u32) -> Option<Arc<PartitionState>> {
         self.offsets.cancel(cluster, id);
-        self.files.forget(id);
+        self.files.remove(id);
         let position = self.fetcher.remove(cluster, id)?;
         self.group.forget_partition(&position.state);
         Some(position.state)
@@ -163,7 +170,7 @@ impl Consumer {
             return Err(Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
         }
         let at = check_offset(at)?;
-        let state = self.registry.partition(topic, partition);
+        let state = self.shared.partition(topic, partition);
         let in_file = offset_files::wanted(&state);
         if at == offset::STORED && !in_file && !self.group.is_configured() {
             let text = "the stored offset can only be read with group.id set";
@@ -176,7 +183,7 @@ impl Consumer {
         state.queue().forward_to(queue);
         self.fetcher.add(ctx, cluster, &state, Origin::Started, (at, -1));
         match in_file {
-            true => self.files.adopt(ctx.now, &state),
+            true => self.files.add(ctx.now, &state),
             false => self.group.adopt(ctx.now, &state, Origin::Started),
         }
         Ok(())
@@ -194,7 +201,7 @@ impl Consumer {
             let text = format!("{} [{partition}] is not being consumed", topic.name());
             return Err(Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
         };
-        self.give_up(ctx, cluster, &[id]);
+        self.stop_partitions(ctx, cluster, &[id]);
         Ok(id)
     }
 

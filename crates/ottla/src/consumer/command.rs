@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::event::{CommitResult, Event, Queue, Reply};
+use crate::event::{CommitResult, Event, Queue};
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::{PartitionOffset, Topic, TopicPartition};
 

@@ -8,14 +8,18 @@ use super::group::Group;
 use super::list_offsets::ListOffsets;
 use super::offset_files::OffsetFiles;
 use super::positions::Origin;
-use super::rebalancing::{Ask, Change};
+use super::rebalancing::{Change, RebalanceCallback};
 use super::statistics::Rebalances;
-use super::{Command, CommitTarget, FileAction, FileEvent, Registry};
-use crate::cluster::{Cluster, Ctx};
+use super::{Command, CommitTarget, FileAction, FileEvent, SharedState};
+use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Interceptor, PartitionNotice, Reply};
+use crate::event::{Event, PartitionNotice};
+use crate::interceptor::Interceptor;
+use crate::log::DebugContexts;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
 
@@ -35,7 +39,7 @@ pub struct Setup {
     /// The application hears of commit results, by [`Event::Commit`].
     pub commit_event: bool,
     /// Hears of every commit's result.
-    pub watcher: Option<Arc<dyn Interceptor>>,
+    pub interceptor: Option<Arc<dyn Interceptor>>,
 }
 
 impl std::fmt::Debug for Setup {
@@ -58,16 +62,16 @@ struct Closing {
 /// [`poll`](Self::poll).
 #[derive(Debug)]
 pub struct Consumer {
-    pub(super) registry: Arc<Registry>,
+    pub(super) shared: Arc<SharedState>,
     pub(super) setup: Setup,
     pub(super) fetcher: Fetcher,
     pub(super) offsets: ListOffsets,
     pub(super) files: OffsetFiles,
     pub(super) group: Group,
     /// The partitions that the group gave.
-    pub(super) given: BTreeSet<TopicPartition>,
+    pub(super) assigned: BTreeSet<TopicPartition>,
     /// What the application was asked to do, the first one, and is to be asked when it has.
-    pub(super) asks: VecDeque<Ask>,
+    pub(super) callbacks: VecDeque<RebalanceCallback>,
     pub(super) rebalances: Rebalances,
     closing: Option<Closing>,
     closed: bool,
@@ -77,17 +81,17 @@ pub struct Consumer {
 
 impl Consumer {
     /// A consumer of nothing.
-    pub fn new(registry: Arc<Registry>, conf: &ClientConfig, setup: Setup) -> Self {
-        let events = setup.commit_event.then(|| registry.consumer_queue().clone());
+    pub fn new(shared: Arc<SharedState>, conf: &ClientConfig, setup: Setup) -> Self {
+        let events = setup.commit_event.then(|| shared.consumer_queue().clone());
         Consumer {
-            fetcher: Fetcher::new(conf, registry.budget().clone()),
+            fetcher: Fetcher::new(conf, shared.budget().clone()),
             offsets: ListOffsets::new(conf),
             files: OffsetFiles::new(&conf.group_id),
-            group: Group::new(conf, registry.clone(), events, setup.watcher.clone()),
-            registry,
+            group: Group::new(conf, shared.clone(), events, setup.interceptor.clone()),
+            shared,
             setup,
-            given: BTreeSet::new(),
-            asks: VecDeque::new(),
+            assigned: BTreeSet::new(),
+            callbacks: VecDeque::new(),
             rebalances: Rebalances::default(),
             closing: None,
             closed: false,
@@ -107,15 +111,15 @@ impl Consumer {
         // What one part finds is news to another; two rounds bring nearly everything where it belongs.
         for _ in 0..2 {
             let mut wake = self.fetcher.poll(ctx, cluster);
-            self.route_wants(ctx, cluster);
+            self.route_lookups(ctx, cluster);
             wake = earliest(wake, self.offsets.poll(ctx, cluster));
             wake = earliest(wake, self.files.poll(ctx.now));
-            self.group.watch_application(ctx, self.fetcher.positions.iter());
+            self.group.check_poll_interval(ctx, self.fetcher.positions.iter());
             wake = earliest(wake, self.group.poll(ctx, cluster));
-            let orders = self.group.take_orders();
-            let again = self.route_found(ctx, cluster) || !orders.is_empty();
-            for order in orders {
-                self.carry_out(ctx, cluster, order);
+            let actions = self.group.take_actions();
+            let again = self.route_resolved(ctx, cluster) || !actions.is_empty();
+            for action in actions {
+                self.execute(ctx, cluster, action);
             }
             if !again {
                 // A look-up that failed at once has put its partition off since the fetcher was polled.
@@ -127,35 +131,36 @@ impl Consumer {
         Some(ctx.now)
     }
 
-    fn route_wants(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        for want in self.fetcher.take_wants() {
-            let (id, tp) = (want.state.id(), want.state.tp());
-            if want.offset != offset::STORED {
-                self.offsets.ask(ctx, cluster, (id, want.ask), tp, want.offset);
+    fn route_lookups(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        for lookup in self.fetcher.take_lookups() {
+            let (id, tp) = (lookup.state.id(), lookup.state.tp());
+            if lookup.offset != offset::STORED {
+                self.offsets
+                    .look_up(ctx, cluster, (id, lookup.lookup_id), tp, lookup.offset);
             } else if self.files.keeps(id) {
-                self.files.read(id, want.ask);
+                self.files.read(id, lookup.lookup_id);
             } else if self.group.is_configured() {
-                self.group.ask_committed(ctx.now, (id, want.ask), tp);
+                self.group.look_up_committed(ctx.now, (id, lookup.lookup_id), tp);
             } else {
                 let error = Error::new(ErrorCode::L_UNKNOWN_GROUP, "there is no stored offset without group.id");
-                self.fetcher.on_resolved(ctx, cluster, id, want.ask, Err(error));
+                self.fetcher.on_resolved(ctx, cluster, id, lookup.lookup_id, Err(error));
             }
         }
     }
 
     /// Brings found offsets to the fetcher; false when there were none.
-    fn route_found(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> bool {
+    fn route_resolved(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> bool {
         let listed = self.offsets.take_found();
         let mut committed = self.group.take_found();
         committed.extend(self.files.take_found());
         let any = !listed.is_empty() || !committed.is_empty();
         for found in listed {
             self.fetcher
-                .on_resolved(ctx, cluster, found.id, found.ask, found.result);
+                .on_resolved(ctx, cluster, found.id, found.lookup_id, found.result);
         }
         for found in committed {
             self.fetcher
-                .on_resolved(ctx, cluster, found.id, found.ask, found.result);
+                .on_resolved(ctx, cluster, found.id, found.lookup_id, found.result);
         }
         any
     }
@@ -267,7 +272,7 @@ impl Consumer {
                 partitions,
                 deadline,
                 reply,
-            } => match self.need_group() {
+            } => match self.require_group() {
                 Ok(()) => self.group.committed(ctx.now, partitions, deadline, reply),
                 Err(error) => reply.fill(Err(error)),
             },
@@ -285,7 +290,7 @@ impl Consumer {
         }
     }
 
-    pub(super) fn need_group(&self) -> Result<(), Error> {
+    pub(super) fn require_group(&self) -> Result<(), Error> {
         match self.group.is_configured() {
             true => Ok(()),
             false => Err(Error::new(ErrorCode::L_UNKNOWN_GROUP, "group.id is not set")),
@@ -293,7 +298,7 @@ impl Consumer {
     }
 
     fn subscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topics: &[String]) -> Result<(), Error> {
-        self.need_group()?;
+        self.require_group()?;
         ctx.log
             .debug(DebugContexts::CONSUMER.with(DebugContexts::CGRP), "SUBSCRIBE", || {
                 format!("subscription: [{}]", topics.join(", "))
@@ -309,7 +314,7 @@ impl Consumer {
     }
 
     fn commit(&mut self, ctx: &mut Ctx<'_>, offsets: Option<Vec<PartitionOffset>>, target: CommitTarget) {
-        if let Err(error) = self.need_group() {
+        if let Err(error) = self.require_group() {
             return target.refuse(error);
         }
         let mut rows = offsets.unwrap_or_else(|| self.group.uncommitted_rows(self.fetcher.positions.iter()));
@@ -318,30 +323,30 @@ impl Consumer {
             let error = Error::new(ErrorCode::L_NO_OFFSET, "there is no offset to commit");
             return self.group.refuse_commit(target, error);
         }
-        let (positions, given) = (&self.fetcher.positions, &self.given);
+        let (positions, assigned) = (&self.fetcher.positions, &self.assigned);
         ctx.log.debug(DebugContexts::CONSUMER, "COMMIT", || {
             let rows: Vec<String> = rows.iter().map(|r| format!("{}@{}", r.tp, r.offset)).collect();
             format!("committing {}", rows.join(", "))
         });
         self.group.commit(ctx, rows, target, |tp| {
-            positions.find(&tp.topic, tp.partition).is_some() || given.contains(tp)
+            positions.find(&tp.topic, tp.partition).is_some() || assigned.contains(tp)
         });
     }
 
     /// Tells the application of an error of the consumer as a whole.
-    pub(super) fn tell(&mut self, error: Error) {
-        self.tell_of(None, error);
+    pub(super) fn report_error(&mut self, error: Error) {
+        self.report_error_of(None, error);
     }
 
     /// Tells the application of an error of a topic, whose partition is -1, or of the consumer as a whole.
-    pub(super) fn tell_of(&mut self, tp: Option<TopicPartition>, error: Error) {
+    pub(super) fn report_error_of(&mut self, tp: Option<TopicPartition>, error: Error) {
         if error.fatal {
             self.fatal = Some(error.clone());
         }
-        self.registry.consumer_queue().push(Event::Partition(PartitionNotice {
+        self.shared.consumer_queue().push(Event::Partition(PartitionNotice {
             partition: None,
             tp,
-            epoch: 0,
+            fetch_generation: 0,
             error,
             offset: offset::INVALID,
         }));
@@ -368,7 +373,7 @@ impl Consumer {
         let tps = self.fetcher.positions.iter().map(|p| p.state.tp()).collect();
         self.pause(cluster, tps);
         // A member hears of the revocation as in any rebalance; what was assigned by hand is just dropped.
-        let member = !self.group.is_out();
+        let member = !self.group.is_inactive();
         self.group.unsubscribe(ctx, cluster);
         if !member {
             self.unassign(ctx, cluster);
@@ -381,10 +386,10 @@ impl Consumer {
 
     fn poll_closing(&mut self, ctx: &mut Ctx<'_>) -> Option<Instant> {
         let closing = self.closing.as_ref()?;
-        if !self.group.is_quiet() && closing.deadline > ctx.now {
+        if !self.group.is_idle() && closing.deadline > ctx.now {
             return Some(closing.deadline);
         }
-        let late = !self.group.is_quiet();
+        let late = !self.group.is_idle();
         let closing = self.closing.take()?;
         self.group
             .close(&Error::new(ErrorCode::L_DESTROY, "the consumer was closed"));
@@ -406,7 +411,7 @@ impl Consumer {
         self.unassign(ctx, cluster);
         let started = self.fetcher.positions.iter().filter(|p| p.origin == Origin::Started);
         let ids: Vec<u32> = started.map(|p| p.state.id()).collect();
-        self.give_up(ctx, cluster, &ids);
+        self.stop_partitions(ctx, cluster, &ids);
         self.files.close();
         self.offsets.close(cluster, &error);
         self.group.close(&error);

@@ -9,17 +9,18 @@ use ottla_protocol::api::fetch::{
 use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, Records, Uuid};
 
-use super::fetch_news::{tell_of_data, tell_of_follower};
-use super::fetch_response::Backlog;
+use super::fetch_news::{log_fetched, log_preferred_replica};
+use super::fetch_response::PendingData;
 use super::fetch_session::{FIRST_WITH_TOPIC_IDS, Session};
-use super::fetcher::{Asked, Fetcher};
+use super::fetcher::{Fetcher, InFlightFetch};
 use super::int32;
-use super::positions::{Next, Place, Position};
+use super::positions::{FetchState, Next, Position};
 use super::validation::leader_epoch;
-use crate::cluster::{Cluster, Ctx, NodeInfo};
+use crate::cluster::{Cluster, NodeInfo};
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
 
@@ -54,7 +55,7 @@ impl Fetcher {
             Ready::Unknown => return self.on_unknown_leader(ctx, cluster, node),
         };
         let ready = self.ready_for(node);
-        let cap = match self.names_topics(node, &ready) {
+        let cap = match self.must_use_names(node, &ready) {
             true => FIRST_WITH_TOPIC_IDS - 1,
             false => NEWEST,
         };
@@ -65,9 +66,9 @@ impl Fetcher {
             );
             let mut ids = self.end_session(node, true);
             ids.extend(ready);
-            return self.put_off(ctx, cluster, &ids, &error);
+            return self.back_off(ctx, cluster, &ids, &error);
         };
-        self.name_anew(node, version);
+        self.switch_topic_naming(node, version);
         if version < FIRST_WITH_DIVERGENCE {
             self.validate(ctx, cluster, node, &versions);
         }
@@ -76,13 +77,13 @@ impl Fetcher {
         if ready.is_empty() && waiting == 0 {
             return;
         }
-        let Some(room) = self.claim_room(node, &ready, waiting) else {
+        let Some(granted) = self.reserve_budget(node, &ready, waiting) else {
             return ctx.log.debug(DebugContexts::FETCH, "FULL", || {
                 let n = ready.len();
                 format!("broker {node}: {n} partition(s) wait until the application has taken what was fetched")
             });
         };
-        let (request, asked) = self.build(ctx.now, cluster, node, ready, room, version);
+        let (request, fetch) = self.build(ctx.now, cluster, node, ready, granted, version);
         let id = self.new_id();
         let tag = Tag {
             owner: Owner::Fetcher,
@@ -90,19 +91,19 @@ impl Fetcher {
         };
         let timeout = self.settings.request_timeout;
         if let Err(error) = ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
-            return self.put_off(ctx, cluster, &asked.partitions, &error);
+            return self.back_off(ctx, cluster, &fetch.partitions, &error);
         }
         if let Some(session) = self.sessions.get_mut(&node) {
-            session.on_sent(&asked.partitions, &self.positions, version);
+            session.on_sent(&fetch.partitions, &self.positions, version);
         }
-        for partition in &asked.partitions {
-            self.positions.set_place(*partition, Place::Asked(node));
+        for partition in &fetch.partitions {
+            self.positions.set_fetch_state(*partition, FetchState::InFlight(node));
         }
         ctx.log.debug(DebugContexts::FETCH, "FETCH", || {
-            let named = asked.partitions.len();
+            let named = fetch.partitions.len();
             format!(
                 "asking broker {node} for {named} partition(s) and {waiting} that it knows of, at most {} bytes",
-                asked.reserved
+                fetch.reserved
             )
         });
         if let Some(leader) = self.leaders.get_mut(&node) {
@@ -110,8 +111,8 @@ impl Fetcher {
         }
         // What was asked for is not ready any more.
         self.ready_for(node);
-        self.reserved += asked.reserved;
-        self.requests.insert(id, asked);
+        self.reserved += fetch.reserved;
+        self.requests.insert(id, fetch);
     }
 
     /// The partitions that are ready for a leader, each once, in the order in which they go into the request.
@@ -120,9 +121,12 @@ impl Fetcher {
         let Some(leader) = leader else { return Vec::new() };
         let positions = &self.positions;
         let mut seen = HashSet::new();
-        leader
-            .ready
-            .retain(|id| positions.get(*id).is_some_and(|p| p.place == Place::Ready(node)) && seen.insert(*id));
+        leader.ready.retain(|id| {
+            positions
+                .get(*id)
+                .is_some_and(|p| p.fetch_state == FetchState::Ready(node))
+                && seen.insert(*id)
+        });
         leader.ready.iter().copied().collect()
     }
 
@@ -134,8 +138,8 @@ impl Fetcher {
             let Some(p) = self.positions.get_mut(id) else { continue };
             p.preferred = None;
             let name = p.name.clone();
-            cluster.stale(&name, ctx.now);
-            self.positions.set_place(id, Place::NoLeader);
+            cluster.request_refresh(&name, ctx.now);
+            self.positions.set_fetch_state(id, FetchState::NoLeader);
         }
     }
 
@@ -143,8 +147,8 @@ impl Fetcher {
     ///
     /// What is held and what was promised never exceed the budget together. A batch that is larger than what was promised
     /// comes whole nevertheless (KIP-74): one that is known to be so is asked for only where there is room, or when nothing
-    /// else is held or under way. What nobody knew of is dealt with when it comes ([`admits`](Self::admits)).
-    fn claim_room(&mut self, node: NodeId, ready: &[u32], waiting: usize) -> Option<u64> {
+    /// else is held or under way. What nobody knew of is dealt with when it comes ([`fits_budget`](Self::admits)).
+    fn reserve_budget(&mut self, node: NodeId, ready: &[u32], waiting: usize) -> Option<u64> {
         let total = self.settings.limits.budget_max;
         let sizes = ready
             .iter()
@@ -163,10 +167,10 @@ impl Fetcher {
         let enough = useful.div_ceil(2).max(needed);
         if self.starved.is_empty() {
             for attempt in 0..2 {
-                let used = self.used_room();
-                let room = total.saturating_sub(used);
-                if room >= enough || used == 0 {
-                    return Some(useful.min(room).max(needed).max(1));
+                let used = self.used_budget();
+                let granted = total.saturating_sub(used);
+                if granted >= enough || used == 0 {
+                    return Some(useful.min(granted).max(needed).max(1));
                 }
                 if attempt == 0 {
                     // The application may make room right now: look again after saying that it is awaited.
@@ -181,9 +185,9 @@ impl Fetcher {
     }
 
     /// Whether so many bytes of record data that came may be kept: they fit, or nothing else is held.
-    fn admits(&self, bytes: u64) -> bool {
-        let held = self.budget.bytes() + self.held_back;
-        held == 0 || self.used_room() + bytes <= self.settings.limits.budget_max
+    fn fits_budget(&self, bytes: u64) -> bool {
+        let held = self.budget.bytes() + self.pending_bytes;
+        held == 0 || self.used_budget() + bytes <= self.settings.limits.budget_max
     }
 
     fn build(
@@ -192,9 +196,9 @@ impl Fetcher {
         cluster: &Cluster,
         node: NodeId,
         ids: Vec<u32>,
-        room: u64,
+        granted: u64,
         version: i16,
-    ) -> (FetchRequest, Asked) {
+    ) -> (FetchRequest, InFlightFetch) {
         // Partitions of one name may be of two topics: where a topic was made anew with fewer partitions, those that it does
         // not have are still known by the id of the one before.
         let mut by_topic: HashMap<(Arc<str>, Uuid), usize> = HashMap::new();
@@ -206,13 +210,13 @@ impl Fetcher {
             let Some(p) = self.positions.get_mut(id) else { continue };
             let Next::At(fetch_offset) = p.next else { continue };
             let limit = u64::try_from(p.max_bytes).unwrap_or(0);
-            if version < FIRST_WITH_MAX_BYTES && !taken.is_empty() && promised + limit > room {
+            if version < FIRST_WITH_MAX_BYTES && !taken.is_empty() && promised + limit > granted {
                 continue;
             }
             promised += limit;
-            urgent |= p.fresh && self.settings.eof_events;
+            urgent |= p.nothing_fetched && self.settings.eof_events;
             let leader_epoch = leader_epoch(cluster, p);
-            p.asked_epoch = leader_epoch;
+            p.sent_leader_epoch = leader_epoch;
             let index = *by_topic.entry((p.name.clone(), p.topic_id)).or_insert_with(|| {
                 topics.push(FetchTopic {
                     topic: p.name.to_string(),
@@ -237,8 +241,8 @@ impl Fetcher {
         let mut request = FetchRequest {
             max_wait_ms: int32(wait_ms),
             // The broker would wait in vain for more than it may answer.
-            min_bytes: self.settings.min_bytes.min(int32(room)),
-            max_bytes: int32(room),
+            min_bytes: self.settings.min_bytes.min(int32(granted)),
+            max_bytes: int32(granted),
             isolation_level: i8::from(self.settings.read_committed),
             topics,
             rack_id: self.settings.rack.clone(),
@@ -249,20 +253,24 @@ impl Fetcher {
         {
             session.complete(&mut request, &taken, &self.positions, version);
         }
-        let asked = Asked {
+        let fetch = InFlightFetch {
             node,
             partitions: taken,
-            reserved: if version < FIRST_WITH_MAX_BYTES { promised } else { room },
+            reserved: if version < FIRST_WITH_MAX_BYTES {
+                promised
+            } else {
+                granted
+            },
             wait_ends: now.plus_ms(wait_ms),
         };
-        (request, asked)
+        (request, fetch)
     }
 
     /// How long the broker may wait for records. When partitions of this leader are left out because enough of their
     /// records wait for the application, not long: only one request can be under way, and the application may use those
     /// records up in the meantime. A slow application is waited for longer and longer.
     fn wait_ms(&mut self, now: Instant, cluster: &Cluster, node: NodeId) -> u64 {
-        let longest = self.wait_in_step_ms(now);
+        let longest = self.coalesced_wait_ms(now);
         let full = self
             .positions
             .full()
@@ -279,14 +287,14 @@ impl Fetcher {
         wait.min(longest)
     }
 
-    pub(super) fn put_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {
+    pub(super) fn back_off(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &[u32], error: &Error) {
         for id in ids {
             if let Some(p) = self.positions.get(*id) {
-                cluster.stale(&p.name.clone(), ctx.now);
+                cluster.request_refresh(&p.name.clone(), ctx.now);
             }
-            self.tell(*id, error.clone());
+            self.report_error(*id, error.clone());
             self.positions
-                .set_place(*id, Place::Backoff(ctx.now + self.settings.error_backoff));
+                .set_fetch_state(*id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
         }
     }
 
@@ -301,15 +309,15 @@ impl Fetcher {
         id: u64,
         outcome: Outcome,
     ) {
-        let Some(asked) = self.requests.remove(&id) else {
+        let Some(fetch) = self.requests.remove(&id) else {
             return self.on_validation(ctx, cluster, key, id, outcome);
         };
-        self.reserved = self.reserved.saturating_sub(asked.reserved);
-        if let Some(leader) = self.leaders.get_mut(&asked.node) {
+        self.reserved = self.reserved.saturating_sub(fetch.reserved);
+        if let Some(leader) = self.leaders.get_mut(&fetch.node) {
             leader.request = None;
         }
         // The room that was promised to this answer may be more than it takes.
-        self.room_changed = true;
+        self.budget_changed = true;
         let response = match outcome {
             Outcome::Reply(reply) => match reply.decode::<FetchRequest>() {
                 Ok(response) => {
@@ -329,15 +337,15 @@ impl Fetcher {
             .as_ref()
             .is_some_and(|r| r.error_code == 0 && r.responses.is_empty());
         match has_nothing {
-            true => self.rest(asked.node, ctx.now),
-            false => _ = self.dirty.insert(asked.node),
+            true => self.coalesce(fetch.node, ctx.now),
+            false => _ = self.dirty.insert(fetch.node),
         }
         match response {
-            Some(response) => self.on_response(ctx, cluster, &asked, response),
+            Some(response) => self.on_response(ctx, cluster, &fetch, response),
             // The connection's own backoff decides when to ask again; the leader may have moved meanwhile.
-            None => self.leave_broker(ctx, cluster, asked.node),
+            None => self.on_broker_unreachable(ctx, cluster, fetch.node),
         }
-        self.forget_idle_leader(asked.node);
+        self.forget_idle_leader(fetch.node);
     }
 
     /// Leaders that nothing is fetched from get no assignment of the budget.
@@ -347,13 +355,19 @@ impl Fetcher {
             .get(&node)
             .is_some_and(|l| l.ready.is_empty() && l.request.is_none())
             && self.update_session(node).waiting() == 0;
-        if idle && !self.positions.full().any(|_| true) && self.waiting_for_room.is_empty() {
+        if idle && !self.positions.full().any(|_| true) && self.awaiting_budget.is_empty() {
             self.leaders.remove(&node);
         }
     }
 
-    fn on_response(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, asked: &Asked, response: FetchResponse) {
-        let node = asked.node;
+    fn on_response(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        fetch: &InFlightFetch,
+        response: FetchResponse,
+    ) {
+        let node = fetch.node;
         let code: ErrorCode = response.error_code.into();
         if !code.is_ok() {
             let lost = matches!(
@@ -364,7 +378,7 @@ impl Fetcher {
             );
             for partition in self.end_session(node, code != ErrorCode::FETCH_SESSION_ID_NOT_FOUND) {
                 match lost {
-                    true => self.settle(ctx, cluster, partition),
+                    true => self.update_fetch_state(ctx, cluster, partition),
                     false => self.on_partition_error(ctx, cluster, partition, code),
                 }
             }
@@ -372,8 +386,8 @@ impl Fetcher {
         }
         // Partitions that got nothing come first in the next request, so that each gets its turn; a broker with a session
         // sees to that itself.
-        let mut fed = Vec::new();
-        let mut told = HashSet::new();
+        let mut with_data = Vec::new();
+        let mut answered = HashSet::new();
         for topic in response.responses {
             let Some(name) = self.name_of(node, &topic) else {
                 continue;
@@ -382,29 +396,33 @@ impl Fetcher {
                 let Some(partition) = self.positions.find(&name, data.partition_index) else {
                     continue;
                 };
-                told.insert(partition);
+                answered.insert(partition);
                 if self.on_partition(ctx, cluster, (node, partition), data, &response.node_endpoints) {
-                    fed.push(partition);
+                    with_data.push(partition);
                 }
             }
         }
         let remembers = self.update_session(node).on_answer(response.session_id);
         if remembers {
-            for partition in asked.partitions.iter().filter(|p| !told.contains(p)) {
+            for partition in fetch.partitions.iter().filter(|p| !answered.contains(p)) {
                 // There is nothing new since the broker last told of it.
-                if self.asked_of(node, *partition).is_some() {
+                if self.in_flight_position(node, *partition).is_some() {
                     let end = self.sessions.get(&node).map_or(-1, |s| s.end_of(*partition));
                     self.on_nothing(*partition, end);
                 }
             }
             self.end_leases(ctx, cluster, node);
         } else {
-            for partition in self.end_session(node, false).into_iter().filter(|p| !fed.contains(p)) {
-                self.settle(ctx, cluster, partition);
+            for partition in self
+                .end_session(node, false)
+                .into_iter()
+                .filter(|p| !with_data.contains(p))
+            {
+                self.update_fetch_state(ctx, cluster, partition);
             }
         }
-        for partition in fed {
-            self.feed(ctx, cluster, partition);
+        for partition in with_data {
+            self.deliver(ctx, cluster, partition);
         }
     }
 
@@ -417,14 +435,16 @@ impl Fetcher {
 
     /// A partition if the broker's word counts: others were sought, paused, moved or stopped since they were asked for, and
     /// what comes for them is stale.
-    fn asked_of(&mut self, node: NodeId, id: u32) -> Option<&mut Position> {
-        self.positions.get_mut(id).filter(|p| p.place == Place::Asked(node))
+    fn in_flight_position(&mut self, node: NodeId, id: u32) -> Option<&mut Position> {
+        self.positions
+            .get_mut(id)
+            .filter(|p| p.fetch_state == FetchState::InFlight(node))
     }
 
     /// There are no records at a partition's position.
     fn on_nothing(&mut self, id: u32, end: i64) {
         if let Some(p) = self.positions.get_mut(id) {
-            p.told = ErrorCode::NO_ERROR;
+            p.reported = ErrorCode::NO_ERROR;
             p.from_tail = false;
             self.report_end(id, end);
         }
@@ -440,11 +460,12 @@ impl Fetcher {
         }
         leader.lease_ends = None;
         let over = |p: &&Position| {
-            p.place == Place::Asked(node) && p.preferred.is_some_and(|(n, until)| n == node && until <= ctx.now)
+            p.fetch_state == FetchState::InFlight(node)
+                && p.preferred.is_some_and(|(n, until)| n == node && until <= ctx.now)
         };
         let ids: Vec<u32> = self.positions.iter().filter(over).map(|p| p.state.id()).collect();
         for id in ids {
-            self.settle(ctx, cluster, id);
+            self.update_fetch_state(ctx, cluster, id);
         }
     }
 
@@ -470,7 +491,7 @@ impl Fetcher {
         let Some(p) = self.positions.get_mut(id) else {
             return false;
         };
-        if p.place != Place::Asked(node) {
+        if p.fetch_state != FetchState::InFlight(node) {
             return false;
         }
         let code: ErrorCode = data.error_code.into();
@@ -489,21 +510,21 @@ impl Fetcher {
                 });
                 let epoch = data.current_leader.leader_epoch;
                 if cluster.update_leader(ctx, &name, index, NodeId(hint), epoch, address) {
-                    self.settle(ctx, cluster, id);
+                    self.update_fetch_state(ctx, cluster, id);
                     return false;
                 }
             }
             self.on_partition_error(ctx, cluster, id, code);
             return false;
         }
-        let fits = self.admits(data.records.as_ref().map_or(0, Records::len) as u64);
+        let fits = self.fits_budget(data.records.as_ref().map_or(0, Records::len) as u64);
         let Some(p) = self.positions.get_mut(id) else {
             return false;
         };
         let diverging = &data.diverging_epoch;
         if diverging.epoch >= 0 || diverging.end_offset >= 0 {
-            let place = (diverging.epoch, diverging.end_offset);
-            self.on_truncated(ctx, cluster, id, place);
+            let log_end = (diverging.epoch, diverging.end_offset);
+            self.on_truncated(ctx, cluster, id, log_end);
             return false;
         }
         let low = (data.log_start_offset >= 0).then_some(data.log_start_offset);
@@ -512,17 +533,17 @@ impl Fetcher {
         let replica = NodeId(data.preferred_read_replica);
         if data.preferred_read_replica >= 0 && replica != node && cluster.node(replica).is_some() {
             let until = ctx.now + self.settings.preferred_for;
-            tell_of_follower(ctx, p, replica);
+            log_preferred_replica(ctx, p, replica);
             p.preferred = Some((replica, until));
-            p.told = ErrorCode::NO_ERROR;
-            self.settle(ctx, cluster, id);
+            p.reported = ErrorCode::NO_ERROR;
+            self.update_fetch_state(ctx, cluster, id);
             let follower = self.leaders.entry(replica).or_default();
             follower.lease_ends = earliest(follower.lease_ends, Some(until));
             return false;
         }
         let Next::At(at) = p.next else { return false };
         let records = data.records.map(|r| r.into_bytes()).unwrap_or_default();
-        tell_of_data(ctx, p, records.len(), at, data.high_watermark);
+        log_fetched(ctx, p, records.len(), at, data.high_watermark);
         if records.is_empty() {
             self.on_nothing(id, end);
             return false;
@@ -532,18 +553,18 @@ impl Fetcher {
             let batches = BatchIter::new(records);
             p.next_batch = batches.needed_bytes().map_or(0, |n| n as u64);
             ctx.log.debug(DebugContexts::FETCH, "FETCH", || {
-                format!("{}: no room for {} bytes", p.state.tp(), batches.remaining())
+                format!("{}: no budget for {} bytes", p.state.tp(), batches.remaining())
             });
-            self.settle(ctx, cluster, id);
+            self.update_fetch_state(ctx, cluster, id);
             return false;
         }
         let aborted = data
             .aborted_transactions
             .filter(|_| self.settings.read_committed)
             .unwrap_or_default();
-        let backlog = Backlog::new(records, (at, p.epoch), end, node.0, &aborted);
-        self.held_back += backlog.len();
-        p.backlog = Some(backlog);
+        let pending = PendingData::new(records, (at, p.epoch), end, node.0, &aborted);
+        self.pending_bytes += pending.len();
+        p.pending = Some(pending);
         true
     }
 
@@ -557,19 +578,19 @@ impl Fetcher {
         if code == ErrorCode::OFFSET_OUT_OF_RANGE {
             if at_follower {
                 // A follower may be behind: the leader decides.
-                return self.settle(ctx, cluster, id);
+                return self.update_fetch_state(ctx, cluster, id);
             }
             let text = format!("{}: fetch failed: {}", p.state.tp(), code.description());
             return self.on_out_of_range(ctx, cluster, id, &Error::new(code, text));
         }
         if code.action().refreshes_metadata() || code == ErrorCode::UNKNOWN_LEADER_EPOCH {
-            cluster.stale(&name, ctx.now);
+            cluster.request_refresh(&name, ctx.now);
         }
         if !code.action().is_retriable() {
             let text = format!("Fetch from {} failed: {}", p.state.tp(), code.description());
-            self.tell(id, Error::new(code, text));
+            self.report_error(id, Error::new(code, text));
         }
         self.positions
-            .set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+            .set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
     }
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::fetcher::Fetcher;
-use super::positions::{Next, Place, Position};
-use crate::cluster::{Cluster, Ctx};
+use super::positions::{FetchState, Next, Position};
+use crate::cluster::Cluster;
 use crate::connection::BrokerKey;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::types::NodeId;
 
 impl Fetcher {
@@ -30,14 +31,14 @@ impl Fetcher {
                 continue;
             }
             if p.state.partition() >= partitions {
-                self.doubt_missing(ctx, cluster, id);
+                self.check_missing(ctx, cluster, id);
                 continue;
             }
             let recreated = !topic_id.is_zero() && !p.topic_id.is_zero() && p.topic_id != topic_id;
             p.topic_id = if topic_id.is_zero() { p.topic_id } else { topic_id };
             if recreated && matches!(p.next, Next::At(_)) {
                 let why = Error::new(ErrorCode::UNKNOWN_TOPIC_ID, "the topic was deleted and created again");
-                self.set_place(id, Place::Out);
+                self.set_fetch_state(id, FetchState::Idle);
                 self.begin_anew(id);
                 self.reset(ctx, cluster, id, &why);
                 continue;
@@ -55,28 +56,30 @@ impl Fetcher {
         }
         let Some(p) = self.positions.get(id) else { return };
         let text = format!("Subscribed topic not available: {}: {}", p.name, error.description());
-        self.tell(id, Error::new(error, text));
+        self.report_error(id, Error::new(error, text));
     }
 
     /// Moves a partition to its present leader if it waits elsewhere.
     fn follow_leader(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
         let Some(p) = self.positions.get(id) else { return };
         let leader = cluster.leader(&p.name, p.state.partition());
-        let elsewhere = match p.place {
-            Place::NoLeader => leader.is_some(),
+        let elsewhere = match p.fetch_state {
+            FetchState::NoLeader => leader.is_some(),
             // With a new leader there is no reason to sit the backoff out.
-            Place::Backoff(_) => matches!(p.next, Next::At(_)) && leader.is_some() && p.told == ErrorCode::NO_ERROR,
-            Place::Ready(node) => p.preferred.is_none() && leader != Some(node),
-            Place::Asked(node) => {
+            FetchState::Backoff(_) => {
+                matches!(p.next, Next::At(_)) && leader.is_some() && p.reported == ErrorCode::NO_ERROR
+            }
+            FetchState::Ready(node) => p.preferred.is_none() && leader != Some(node),
+            FetchState::InFlight(node) => {
                 let moved = p.preferred.is_none() && leader.is_some_and(|l| l != node);
                 let known = cluster.topic(&p.name).and_then(|t| t.partition(p.state.partition()));
                 // The broker would refuse the epoch that it remembers.
-                moved || known.is_some_and(|known| known.leader_epoch > p.asked_epoch)
+                moved || known.is_some_and(|known| known.leader_epoch > p.sent_leader_epoch)
             }
-            Place::Out | Place::LookUp(_) | Place::Full | Place::Room => false,
+            FetchState::Idle | FetchState::LookUp(_) | FetchState::QueueFull | FetchState::AwaitBudget => false,
         };
         if elsewhere {
-            self.settle(ctx, cluster, id);
+            self.update_fetch_state(ctx, cluster, id);
         }
     }
 
@@ -98,7 +101,7 @@ impl Fetcher {
             return;
         }
         if error.is_some() {
-            self.leave_broker(ctx, cluster, key.node);
+            self.on_broker_unreachable(ctx, cluster, key.node);
         }
         if self.leaders.contains_key(&key.node) {
             self.dirty.insert(key.node);
@@ -106,7 +109,7 @@ impl Fetcher {
     }
 
     /// A broker cannot be reached: its leaderships may be somewhere else, and what it was preferred for is read from leaders.
-    pub(super) fn leave_broker(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
+    pub(super) fn on_broker_unreachable(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
         let mut ids = self.end_session(node, true);
         if let Some(leader) = self.leaders.get_mut(&node) {
             ids.extend(std::mem::take(&mut leader.ready));
@@ -114,21 +117,21 @@ impl Fetcher {
         let mut names: BTreeSet<Arc<str>> = BTreeSet::new();
         for id in ids {
             let Some(p) = self.positions.get_mut(id) else { continue };
-            if !matches!(p.place, Place::Ready(n) | Place::Asked(n) if n == node) {
+            if !matches!(p.fetch_state, FetchState::Ready(n) | FetchState::InFlight(n) if n == node) {
                 continue;
             }
             p.preferred = None;
             names.insert(p.name.clone());
-            self.settle(ctx, cluster, id);
+            self.update_fetch_state(ctx, cluster, id);
         }
         for name in names {
-            cluster.stale(&name, ctx.now);
+            cluster.request_refresh(&name, ctx.now);
         }
     }
 }
 
 /// An answer brought so much of a partition.
-pub(super) fn tell_of_data(ctx: &Ctx<'_>, p: &Position, bytes: usize, at: i64, end_of_log: i64) {
+pub(super) fn log_fetched(ctx: &Ctx<'_>, p: &Position, bytes: usize, at: i64, end_of_log: i64) {
     ctx.log.debug(DebugContexts::FETCH, "FETCHED", || {
         format!(
             "{}: {bytes} bytes from offset {at}, the log ends at {end_of_log}",
@@ -138,7 +141,7 @@ pub(super) fn tell_of_data(ctx: &Ctx<'_>, p: &Position, bytes: usize, at: i64, e
 }
 
 /// A closer replica is to be read from (KIP-392).
-pub(super) fn tell_of_follower(ctx: &Ctx<'_>, p: &Position, replica: NodeId) {
+pub(super) fn log_preferred_replica(ctx: &Ctx<'_>, p: &Position, replica: NodeId) {
     ctx.log.debug(DebugContexts::FETCH, "FOLLOWER", || {
         format!(
             "{}: the leader sends to broker {replica}, which is closer",

@@ -1,7 +1,7 @@
 //! From a partition's record data to chunks in its queue: checks, decompression, aborted transactions, all within the
 //! consumer's budget.
 //!
-//! What does not fit into the budget stays compressed in a [`Backlog`] until the application has made room.
+//! What does not fit into the budget stays compressed in a [`PendingData`] until the application has made room.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -13,7 +13,8 @@ use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, Recor
 
 use super::statistics::Received;
 use crate::error::{Error, ErrorCode};
-use crate::event::{ChunkBuilder, Event, FetchBudget, PartitionNotice, PartitionState};
+use crate::event::{ChunkBuilder, Event, PartitionNotice, PartitionState};
+use crate::memory::FetchBudget;
 
 /// A chunk is closed once it holds this much: room is given back chunk by chunk.
 const CHUNK_TARGET_BYTES: u64 = 512 * 1024;
@@ -31,11 +32,11 @@ pub(super) struct Limits {
 
 /// How far a backlog was fed into the queue.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fed {
+pub(super) enum Delivered {
     /// All of it.
     Done,
     /// The rest waits for room.
-    NoRoom,
+    NoBudget,
     /// Not even one whole batch came: the request must allow this many bytes.
     TooSmall(usize),
     /// The data cannot be cut into batches; it must be fetched again.
@@ -101,7 +102,7 @@ struct Waiting {
 
 /// Record data of one partition that is not in its queue yet.
 #[derive(Debug)]
-pub(super) struct Backlog {
+pub(super) struct PendingData {
     batches: BatchIter,
     /// The batch before them.
     waiting: Option<Waiting>,
@@ -117,10 +118,10 @@ pub(super) struct Backlog {
     /// Bytes of the last compressed batch, before and after decompression: the next one may be like it.
     ratio: (u64, u64),
     /// What was put into the queue, for statistics.
-    pub(super) fed: Received,
+    pub(super) delivered: Received,
 }
 
-impl Backlog {
+impl PendingData {
     /// Data that was fetched from `next_offset` on, behind a record of `leader_epoch`; batches may begin earlier.
     pub(super) fn new(
         data: Bytes,
@@ -129,7 +130,7 @@ impl Backlog {
         broker_id: i32,
         aborted: &[AbortedTransaction],
     ) -> Self {
-        Backlog {
+        PendingData {
             batches: BatchIter::new(data),
             waiting: None,
             aborted: Aborted::new(aborted),
@@ -139,7 +140,7 @@ impl Backlog {
             broker_id,
             any: false,
             ratio: (1, 1),
-            fed: Received::default(),
+            delivered: Received::default(),
         }
     }
 
@@ -157,8 +158,8 @@ impl Backlog {
     /// Moves batches into the partition's queue while the budget has room, one at least when nothing else is held.
     /// Decompression happens here, on the client's own thread; batches are independent, so that a pool of workers can take
     /// this step over.
-    pub(super) fn feed(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Fed {
-        let epoch = state.epoch();
+    pub(super) fn deliver(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Delivered {
+        let epoch = state.fetch_generation();
         let mut builder = ChunkBuilder::new();
         loop {
             if builder.bytes() >= CHUNK_TARGET_BYTES {
@@ -171,7 +172,7 @@ impl Backlog {
                     Some(Ok(batch)) => (batch, None),
                     Some(Err(error)) => {
                         self.push(state, epoch, &mut builder);
-                        return Fed::Broken(Error::new(ErrorCode::L_BAD_MSG, format!("{}: {error}", state.tp())));
+                        return Delivered::Broken(Error::new(ErrorCode::L_BAD_MSG, format!("{}: {error}", state.tp())));
                     }
                 },
             };
@@ -183,14 +184,14 @@ impl Backlog {
             if !fits(size) {
                 self.waiting = Some(Waiting { batch, size });
                 self.push(state, epoch, &mut builder);
-                return Fed::NoRoom;
+                return Delivered::NoBudget;
             }
             match self.take(&batch, &mut builder, limits, fits) {
                 Ok(None) => {}
                 Ok(Some(size)) => {
                     self.waiting = Some(Waiting { batch, size });
                     self.push(state, epoch, &mut builder);
-                    return Fed::NoRoom;
+                    return Delivered::NoBudget;
                 }
                 Err(error) => {
                     self.push(state, epoch, &mut builder);
@@ -200,10 +201,12 @@ impl Backlog {
         }
         self.push(state, epoch, &mut builder);
         match self.batches.needed_bytes() {
-            Some(needed) if !self.any => Fed::TooSmall(needed),
+            Some(needed) if !self.any => Delivered::TooSmall(needed),
             // Less than a length: anything that is larger will do.
-            None if !self.any && self.batches.remaining() > 0 => Fed::TooSmall(self.batches.remaining() * 2 + 1024),
-            _ => Fed::Done,
+            None if !self.any && self.batches.remaining() > 0 => {
+                Delivered::TooSmall(self.batches.remaining() * 2 + 1024)
+            }
+            _ => Delivered::Done,
         }
     }
 
@@ -285,7 +288,7 @@ impl Backlog {
         state.queue().push(Event::Partition(PartitionNotice {
             partition: Some(state.clone()),
             tp: None,
-            epoch,
+            fetch_generation: epoch,
             error: Error::new(code, text),
             offset: header.base_offset,
         }));
@@ -293,8 +296,8 @@ impl Backlog {
 
     fn push(&mut self, state: &Arc<PartitionState>, epoch: u32, builder: &mut ChunkBuilder) {
         if let Some(chunk) = std::mem::take(builder).finish(state, epoch, self.broker_id) {
-            self.fed.messages += chunk.remaining() as u64;
-            self.fed.bytes += chunk.bytes();
+            self.delivered.messages += chunk.remaining() as u64;
+            self.delivered.bytes += chunk.bytes();
             state.queue().push(Event::Records(chunk));
         }
     }

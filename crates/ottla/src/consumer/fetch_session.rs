@@ -1,7 +1,7 @@
 //! Fetch sessions (KIP-227): what each broker was asked for and remembers, so that a request names only what has changed
 //! and an answer only what is new.
 //!
-//! A partition that the broker remembers is in [`Place::Asked`] whether a request is under way or not; one that goes
+//! A partition that the broker remembers is in [`FetchState::InFlight`] whether a request is under way or not; one that goes
 //! elsewhere is named anew or forgotten in the next request. Brokers before Fetch version 7, and those that have no room
 //! for another session, remember nothing: then every request names everything.
 
@@ -12,7 +12,7 @@ use ottla_protocol::Uuid;
 use ottla_protocol::api::fetch::{FetchRequest, ForgottenTopic};
 
 use super::fetcher::Fetcher;
-use super::positions::{Place, Positions};
+use super::positions::{FetchState, Positions};
 use crate::types::NodeId;
 
 /// The session epoch of a request that asks for a session.
@@ -40,7 +40,7 @@ pub(super) struct Session {
     epoch: i32,
     by_topic_id: bool,
     members: BTreeMap<u32, Member>,
-    /// Members that are not in [`Place::Asked`] any more, or were not in between.
+    /// Members that are not in [`FetchState::InFlight`] any more, or were not in between.
     left: BTreeSet<u32>,
     /// The names of topics that were asked for by their ids.
     names: HashMap<Uuid, Arc<str>>,
@@ -143,8 +143,14 @@ impl Fetcher {
         let members = &session.members;
         // One that was named anew since is asked for again.
         let positions = &self.positions;
-        let is_asked = |id: &u32| positions.get(*id).is_some_and(|p| p.place == Place::Asked(node));
-        let gone = left.into_iter().filter(|id| members.contains_key(id) && !is_asked(id));
+        let is_in_flight = |id: &u32| {
+            positions
+                .get(*id)
+                .is_some_and(|p| p.fetch_state == FetchState::InFlight(node))
+        };
+        let gone = left
+            .into_iter()
+            .filter(|id| members.contains_key(id) && !is_in_flight(id));
         session.left.extend(gone);
         session
     }
@@ -162,12 +168,16 @@ impl Fetcher {
         session.left.clear();
         session.names.clear();
         let members = std::mem::take(&mut session.members);
-        let asked = |id: &u32| self.positions.get(*id).is_some_and(|p| p.place == Place::Asked(node));
-        members.into_keys().filter(asked).collect()
+        let in_flight = |id: &u32| {
+            self.positions
+                .get(*id)
+                .is_some_and(|p| p.fetch_state == FetchState::InFlight(node))
+        };
+        members.into_keys().filter(in_flight).collect()
     }
 
     /// Whether the next request has to name topics by their names.
-    pub(super) fn names_topics(&self, node: NodeId, ready: &[u32]) -> bool {
+    pub(super) fn must_use_names(&self, node: NodeId, ready: &[u32]) -> bool {
         let mut positions = ready.iter().filter_map(|id| self.positions.get(*id));
         if positions.any(|p| p.topic_id.is_zero()) {
             return true;
@@ -179,14 +189,14 @@ impl Fetcher {
     }
 
     /// Ends a session that names topics otherwise than the next request has to; its partitions become ready.
-    pub(super) fn name_anew(&mut self, node: NodeId, version: i16) {
+    pub(super) fn switch_topic_naming(&mut self, node: NodeId, version: i16) {
         let by_topic_id = version >= FIRST_WITH_TOPIC_IDS;
         let differs = |s: &Session| s.epoch != FIRST && s.by_topic_id != by_topic_id;
         if !self.sessions.get(&node).is_some_and(differs) {
             return;
         }
         for id in self.end_session(node, true) {
-            self.positions.set_place(id, Place::Ready(node));
+            self.positions.set_fetch_state(id, FetchState::Ready(node));
             if let Some(leader) = self.leaders.get_mut(&node) {
                 leader.ready.push_back(id);
             }

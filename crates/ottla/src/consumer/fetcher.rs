@@ -1,6 +1,6 @@
 //! Which partitions are fetched from which leader, and what holds each back.
 //!
-//! Every partition is in one [`Place`]; [`Fetcher::settle`] finds the right one after anything about the partition
+//! Every partition is in one [`FetchState`]; [`Fetcher::update_fetch_state`] finds the right one after anything about the partition
 //! changed. Leaders keep lists of the partitions that are ready for them, so that a wake-up looks at those only. Sending
 //! and answers are in `fetch_exchange`.
 
@@ -10,28 +10,31 @@ use std::sync::Arc;
 use ottla_protocol::Uuid;
 
 use super::assignment::sweep;
-use super::fetch_response::Fed;
+use super::fetch_response::Delivered;
 use super::fetch_session::Session;
 use super::fetch_settings::Settings;
-use super::fetch_step::Resting;
+use super::fetch_step::Coalescing;
 use super::missing::Missing;
-use super::positions::{Next, Origin, Place, Position, Positions};
+use super::positions::{FetchState, Next, Origin, Position, Positions};
 use super::statistics::FetchCounts;
 use super::validation::Validations;
-use crate::cluster::{Cluster, Ctx, TopicMeta};
+use crate::cluster::{Cluster, TopicMeta};
 use crate::config::ClientConfig;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, FetchBudget, PartitionNotice, PartitionState, level};
+use crate::event::{Event, PartitionNotice, PartitionState};
+use crate::log::{DebugContexts, level};
+use crate::memory::FetchBudget;
 use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
 /// An offset that somebody else must look up.
 #[derive(Debug, Clone)]
-pub(super) struct Want {
+pub(super) struct OffsetLookup {
     /// For which partition.
     pub(super) state: Arc<PartitionState>,
     /// Goes back with the answer.
-    pub(super) ask: u64,
+    pub(super) lookup_id: u64,
     /// BEGINNING, END or STORED.
     pub(super) offset: i64,
 }
@@ -52,7 +55,7 @@ pub(super) struct Leader {
 
 /// A Fetch request under way.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct InFlightFetch {
     pub(super) node: NodeId,
     /// The partitions that it names.
     pub(super) partitions: Vec<u32>,
@@ -73,22 +76,22 @@ pub(super) struct Fetcher {
     pub(super) sessions: BTreeMap<NodeId, Session>,
     /// Leaders to look at in the next poll.
     pub(super) dirty: BTreeSet<NodeId>,
-    pub(super) resting: Resting,
+    pub(super) coalescing: Coalescing,
     /// Leaders that got no room for an answer, in the order in which they get it: who waits for much must not see others
     /// take what becomes free bit by bit.
     pub(super) starved: VecDeque<NodeId>,
-    /// Partitions in [`Place::Room`].
-    pub(super) waiting_for_room: BTreeSet<u32>,
-    pub(super) requests: BTreeMap<u64, Asked>,
+    /// Partitions in [`FetchState::AwaitBudget`].
+    pub(super) awaiting_budget: BTreeSet<u32>,
+    pub(super) requests: BTreeMap<u64, InFlightFetch>,
     pub(super) validations: Validations,
     /// The room promised to requests under way.
     pub(super) reserved: u64,
     /// Bytes in backlogs.
-    pub(super) held_back: u64,
+    pub(super) pending_bytes: u64,
     /// A request has ended or a backlog was dropped: there may be more room.
-    pub(super) room_changed: bool,
+    pub(super) budget_changed: bool,
     pub(super) next_id: u64,
-    wants: Vec<Want>,
+    lookups: Vec<OffsetLookup>,
     pub(super) missing: Missing,
     pub(super) counts: FetchCounts,
 }
@@ -102,16 +105,16 @@ impl Fetcher {
             leaders: BTreeMap::new(),
             sessions: BTreeMap::new(),
             dirty: BTreeSet::new(),
-            resting: Resting::default(),
+            coalescing: Coalescing::default(),
             starved: VecDeque::new(),
-            room_changed: false,
-            waiting_for_room: BTreeSet::new(),
+            budget_changed: false,
+            awaiting_budget: BTreeSet::new(),
             requests: BTreeMap::new(),
             validations: Validations::default(),
             reserved: 0,
-            held_back: 0,
+            pending_bytes: 0,
             next_id: 1,
-            wants: Vec::new(),
+            lookups: Vec::new(),
             missing: Missing::default(),
             counts: FetchCounts::default(),
         }
@@ -123,8 +126,8 @@ impl Fetcher {
     }
 
     /// The offsets that have to be looked up since the last call.
-    pub(super) fn take_wants(&mut self) -> Vec<Want> {
-        std::mem::take(&mut self.wants)
+    pub(super) fn take_lookups(&mut self) -> Vec<OffsetLookup> {
+        std::mem::take(&mut self.lookups)
     }
 
     // ---------------------------------------------------------------- what is consumed
@@ -139,18 +142,18 @@ impl Fetcher {
         start: (i64, i32),
     ) {
         let (start, leader_epoch) = start;
-        state.begin_anew(leader_epoch);
+        state.restart(leader_epoch);
         let mut position = Position::new(state.clone(), origin, start, self.settings.partition_max_bytes);
         position.restart(Next::from_offset(start), leader_epoch);
         cluster.watch(&position.name, ctx.now);
         self.positions.insert(position);
-        self.settle(ctx, cluster, state.id());
-        self.doubt_missing(ctx, cluster, state.id());
+        self.update_fetch_state(ctx, cluster, state.id());
+        self.check_missing(ctx, cluster, state.id());
     }
 
     /// Ends consuming a partition. The caller sweeps its queue.
     pub(super) fn remove(&mut self, cluster: &mut Cluster, id: u32) -> Option<Position> {
-        self.drop_backlog(id);
+        self.drop_pending(id);
         let position = self.positions.remove(id)?;
         self.missing.remove(id);
         position.state.end();
@@ -160,28 +163,28 @@ impl Fetcher {
 
     /// Continues at another offset, with the leader epoch of the record before it or -1; what was fetched is dropped.
     pub(super) fn seek(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, (to, epoch): (i64, i32)) {
-        self.drop_backlog(id);
+        self.drop_pending(id);
         let Some(position) = self.positions.get_mut(id) else {
             return;
         };
         position.state.jump(if to >= 0 { to } else { offset::INVALID });
         position.state.set_position_leader_epoch(epoch);
         position.restart(Next::from_offset(to), epoch);
-        self.set_place(id, Place::Out);
-        self.settle(ctx, cluster, id);
+        self.set_fetch_state(id, FetchState::Idle);
+        self.update_fetch_state(ctx, cluster, id);
     }
 
     /// Stops handing out records; what waits is dropped, to be fetched again on resumption.
     pub(super) fn pause(&mut self, id: u32) {
-        self.drop_backlog(id);
+        self.drop_pending(id);
         let Some(position) = self.positions.get_mut(id).filter(|p| !p.paused) else {
             return;
         };
         position.paused = true;
-        position.state.raise_epoch();
+        position.state.advance_fetch_generation();
         let (next, epoch) = position.resume_point();
         position.restart(next, epoch);
-        self.set_place(id, Place::Out);
+        self.set_fetch_state(id, FetchState::Idle);
     }
 
     /// Goes on where the application stands.
@@ -196,34 +199,34 @@ impl Fetcher {
         {
             position.restart(Next::At(now), epoch);
         }
-        self.settle(ctx, cluster, id);
+        self.update_fetch_state(ctx, cluster, id);
     }
 
-    pub(super) fn drop_backlog(&mut self, id: u32) {
-        self.waiting_for_room.remove(&id);
-        if let Some(backlog) = self.positions.get_mut(id).and_then(|p| p.backlog.take()) {
-            self.held_back = self.held_back.saturating_sub(backlog.len());
-            self.room_changed = true;
+    pub(super) fn drop_pending(&mut self, id: u32) {
+        self.awaiting_budget.remove(&id);
+        if let Some(pending) = self.positions.get_mut(id).and_then(|p| p.pending.take()) {
+            self.pending_bytes = self.pending_bytes.saturating_sub(pending.len());
+            self.budget_changed = true;
         }
     }
 
     // ---------------------------------------------------------------- where a partition belongs
 
-    pub(super) fn set_place(&mut self, id: u32, place: Place) {
-        self.positions.set_place(id, place);
+    pub(super) fn set_fetch_state(&mut self, id: u32, fetch_state: FetchState) {
+        self.positions.set_fetch_state(id, fetch_state);
     }
 
     /// Brings a partition to the place where it belongs now. One that waits for an answer stays there.
-    pub(super) fn settle(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
+    pub(super) fn update_fetch_state(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
         let Some(p) = self.positions.get(id) else { return };
         if p.paused {
-            return self.set_place(id, Place::Out);
+            return self.set_fetch_state(id, FetchState::Idle);
         }
-        if p.backlog.is_some() {
+        if p.pending.is_some() {
             // Whoever put the backlog there has said that room is awaited. Saying so again would undo a release that
             // came since and was not acted upon yet.
-            self.waiting_for_room.insert(id);
-            return self.set_place(id, Place::Room);
+            self.awaiting_budget.insert(id);
+            return self.set_fetch_state(id, FetchState::AwaitBudget);
         }
         if let Next::Logical(wanted) = p.next {
             return self.look_up(id, wanted);
@@ -235,36 +238,36 @@ impl Fetcher {
             .map(|(node, _)| node)
             .or_else(|| cluster.leader(&p.name, p.state.partition()));
         let Some(node) = node else {
-            cluster.stale(&p.name.clone(), ctx.now);
-            return self.set_place(id, Place::NoLeader);
+            cluster.request_refresh(&p.name.clone(), ctx.now);
+            return self.set_fetch_state(id, FetchState::NoLeader);
         };
         let queued_min = self.settings.queued_min;
         let state = p.state.clone();
         if state.queued() >= queued_min {
-            self.set_place(id, Place::Full);
+            self.set_fetch_state(id, FetchState::QueueFull);
             if state.arm(queued_min) {
                 return;
             }
         }
         if let Some(p) = self.positions.get_mut(id).filter(|p| p.topic_id.is_zero()) {
             let known = cluster.topic(&p.name);
-            let is_old = |t: &TopicMeta| !t.id.is_zero() && p.id_after.is_some_and(|since| t.fetched_at <= since);
+            let is_old = |t: &TopicMeta| !t.id.is_zero() && p.topic_id_since.is_some_and(|since| t.fetched_at <= since);
             if known.is_some_and(is_old) {
                 // What was read under no id could be of this topic or of the next one of its name.
                 let name = p.name.clone();
-                cluster.stale(&name, ctx.now);
-                return self.set_place(id, Place::Backoff(ctx.now + ctx.retry_delay(0)));
+                cluster.request_refresh(&name, ctx.now);
+                return self.set_fetch_state(id, FetchState::Backoff(ctx.now + ctx.retry_delay(0)));
             }
             p.topic_id = known.map_or(Uuid::ZERO, |t| t.id);
         }
-        self.set_place(id, Place::Ready(node));
+        self.set_fetch_state(id, FetchState::Ready(node));
         let leader = self.leaders.entry(node).or_default();
         leader.ready.push_back(id);
         self.dirty.insert(node);
     }
 
     fn look_up(&mut self, id: u32, wanted: i64) {
-        let ask = self.new_id();
+        let lookup_id = self.new_id();
         let Some(p) = self.positions.get_mut(id) else { return };
         let base = match offset::tail(wanted) {
             Some(_) => {
@@ -274,12 +277,12 @@ impl Fetcher {
             None if wanted == offset::INVALID => offset::STORED,
             None => wanted,
         };
-        self.wants.push(Want {
+        self.lookups.push(OffsetLookup {
             state: p.state.clone(),
-            ask,
+            lookup_id,
             offset: base,
         });
-        self.set_place(id, Place::LookUp(ask));
+        self.set_fetch_state(id, FetchState::LookUp(lookup_id));
     }
 
     /// An offset was looked up; `INVALID` means that none is committed.
@@ -288,10 +291,14 @@ impl Fetcher {
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         id: u32,
-        ask: u64,
+        lookup_id: u64,
         result: Result<(i64, i32), Error>,
     ) {
-        let Some(p) = self.positions.get_mut(id).filter(|p| p.place == Place::LookUp(ask)) else {
+        let Some(p) = self
+            .positions
+            .get_mut(id)
+            .filter(|p| p.fetch_state == FetchState::LookUp(lookup_id))
+        else {
             return;
         };
         match result {
@@ -300,11 +307,11 @@ impl Fetcher {
                     let rest = self.settings.error_backoff.as_millis();
                     format!("{}: no offset to start at: {error}; again in {rest}ms", p.state.tp())
                 });
-                self.tell(id, error);
-                self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+                self.report_error(id, error);
+                self.set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
             }
             Ok((found, _)) if found < 0 => {
-                self.set_place(id, Place::Out);
+                self.set_fetch_state(id, FetchState::Idle);
                 self.reset(
                     ctx,
                     cluster,
@@ -323,7 +330,7 @@ impl Fetcher {
                 let leader_epoch = if wanted == found { leader_epoch } else { -1 };
                 p.restart(Next::At(wanted), leader_epoch);
                 p.from_tail = from_tail && wanted != found;
-                p.told = ErrorCode::NO_ERROR;
+                p.reported = ErrorCode::NO_ERROR;
                 p.state.set_position_leader_epoch(leader_epoch);
                 ctx.log
                     .debug(DebugContexts::FETCH.with(DebugContexts::CONSUMER), "POSITION", || {
@@ -332,7 +339,7 @@ impl Fetcher {
                             p.state.tp()
                         )
                     });
-                self.settle(ctx, cluster, id);
+                self.update_fetch_state(ctx, cluster, id);
             }
         }
     }
@@ -343,16 +350,16 @@ impl Fetcher {
         let Some(p) = self.positions.get_mut(id) else { return };
         let state = p.state.clone();
         // The topic may have been made anew.
-        cluster.stale(&p.name.clone(), ctx.now);
+        cluster.request_refresh(&p.name.clone(), ctx.now);
         if state.queued() > 0 {
-            self.set_place(id, Place::Full);
+            self.set_fetch_state(id, FetchState::QueueFull);
             if state.arm(1) {
                 return;
             }
         }
-        self.set_place(id, Place::Out);
+        self.set_fetch_state(id, FetchState::Idle);
         if let Some(p) = self.positions.get_mut(id) {
-            p.id_after = Some(ctx.now);
+            p.topic_id_since = Some(ctx.now);
         }
         self.begin_anew(id);
         self.reset(ctx, cluster, id, why);
@@ -361,15 +368,15 @@ impl Fetcher {
     /// Offsets as the application knows them mean nothing any more, and what was fetched is of another topic.
     pub(super) fn begin_anew(&mut self, id: u32) {
         if let Some(p) = self.positions.get_mut(id) {
-            p.state.begin_anew(-1);
+            p.state.restart(-1);
             sweep(std::slice::from_ref(&p.state));
-            p.told = ErrorCode::NO_ERROR;
+            p.reported = ErrorCode::NO_ERROR;
         }
     }
 
     /// There is nothing at the offset: `auto.offset.reset` says where to go on.
     pub(super) fn reset(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, why: &Error) {
-        self.drop_backlog(id);
+        self.drop_pending(id);
         let Some(p) = self.positions.get_mut(id) else { return };
         let policy = i64::from(p.state.topic().conf().auto_offset_reset.number());
         let to = match policy {
@@ -382,8 +389,8 @@ impl Fetcher {
                     _ => ErrorCode::L_AUTO_OFFSET_RESET,
                 };
                 let text = format!("{}: {} ({at:?}) and auto.offset.reset=error", p.state.tp(), why.message);
-                self.set_place(id, Place::Out);
-                return self.tell(id, Error::new(code, text));
+                self.set_fetch_state(id, FetchState::Idle);
+                return self.report_error(id, Error::new(code, text));
             }
             _ => offset::END,
         };
@@ -410,7 +417,7 @@ impl Fetcher {
         }
         p.restart(Next::Logical(to), -1);
         p.topic_id = Uuid::ZERO;
-        self.settle(ctx, cluster, id);
+        self.update_fetch_state(ctx, cluster, id);
     }
 
     /// The log ends at `end` for the epoch of what was read last, or for the one before, which is `epoch`: what was read
@@ -418,9 +425,9 @@ impl Fetcher {
     /// taken nothing of what is gone, reading just goes on; else from `end` on, as nothing is left out or read twice then,
     /// unless `auto.offset.reset` says that it is for the application to choose.
     pub(super) fn on_truncated(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, (epoch, end): (i32, i64)) {
-        self.drop_backlog(id);
+        self.drop_pending(id);
         let Some(p) = self.positions.get_mut(id) else { return };
-        p.state.raise_epoch();
+        p.state.advance_fetch_generation();
         sweep(std::slice::from_ref(&p.state));
         let (next, next_epoch) = p.resume_point();
         let text = format!(
@@ -431,26 +438,26 @@ impl Fetcher {
         );
         // What it has read of an epoch that the log does not know ends there, too, as far as anybody can tell.
         p.restart(next, next_epoch.min(epoch));
-        self.set_place(id, Place::Out);
+        self.set_fetch_state(id, FetchState::Idle);
         let Some(p) = self.positions.get_mut(id) else { return };
         if matches!(next, Next::At(at) if at > end) {
             let why = Error::new(ErrorCode::L_LOG_TRUNCATION, text);
-            p.state.begin_anew(epoch);
+            p.state.restart(epoch);
             if end < 0 || i64::from(p.state.topic().conf().auto_offset_reset.number()) == offset::INVALID {
                 return self.reset(ctx, cluster, id, &why);
             }
             ctx.log.log(level::WARNING, "TRUNCATED", || why.message.clone());
             p.restart(Next::At(end), epoch);
         }
-        self.settle(ctx, cluster, id);
+        self.update_fetch_state(ctx, cluster, id);
     }
 
     /// Tells the application of an error of a partition, unless it was told of the same one already.
-    pub(super) fn tell(&mut self, id: u32, error: Error) {
-        let Some(p) = self.positions.get_mut(id).filter(|p| p.told != error.code) else {
+    pub(super) fn report_error(&mut self, id: u32, error: Error) {
+        let Some(p) = self.positions.get_mut(id).filter(|p| p.reported != error.code) else {
             return;
         };
-        p.told = error.code;
+        p.reported = error.code;
         notify(
             &p.state,
             error,
@@ -465,17 +472,17 @@ impl Fetcher {
     /// Sends what can be sent.
     pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         for id in self.budget.take_drained() {
-            if let Some(Place::Full) = self.positions.get(id).map(|p| p.place) {
-                self.settle(ctx, cluster, id);
+            if let Some(FetchState::QueueFull) = self.positions.get(id).map(|p| p.fetch_state) {
+                self.update_fetch_state(ctx, cluster, id);
                 self.after_drain(id);
             }
         }
         for id in self.positions.take_due(ctx.now) {
-            self.settle(ctx, cluster, id);
+            self.update_fetch_state(ctx, cluster, id);
         }
         self.report_missing(cluster);
-        self.use_freed_room(ctx, cluster);
-        self.ask_rested(ctx.now);
+        self.use_freed_budget(ctx, cluster);
+        self.send_coalesced(ctx.now);
         for node in std::mem::take(&mut self.dirty) {
             self.send(ctx, cluster, node);
         }
@@ -483,21 +490,21 @@ impl Fetcher {
     }
 
     fn after_drain(&mut self, id: u32) {
-        if let Some(Place::Ready(node)) = self.positions.get(id).map(|p| p.place)
+        if let Some(FetchState::Ready(node)) = self.positions.get(id).map(|p| p.fetch_state)
             && let Some(leader) = self.leaders.get_mut(&node)
         {
             leader.short_waits = 0;
         }
     }
 
-    fn use_freed_room(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        let waits = !self.waiting_for_room.is_empty() || !self.starved.is_empty();
-        let changed = std::mem::take(&mut self.room_changed);
+    fn use_freed_budget(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        let waits = !self.awaiting_budget.is_empty() || !self.starved.is_empty();
+        let changed = std::mem::take(&mut self.budget_changed);
         if !waits || !changed && !self.budget.is_relieved() {
             return;
         }
-        for id in std::mem::take(&mut self.waiting_for_room) {
-            self.feed(ctx, cluster, id);
+        for id in std::mem::take(&mut self.awaiting_budget) {
+            self.deliver(ctx, cluster, id);
         }
         for node in std::mem::take(&mut self.starved) {
             self.send(ctx, cluster, node);
@@ -505,66 +512,66 @@ impl Fetcher {
     }
 
     /// Bytes held or promised.
-    pub(super) fn used_room(&self) -> u64 {
-        self.budget.bytes() + self.held_back + self.reserved
+    pub(super) fn used_budget(&self) -> u64 {
+        self.budget.bytes() + self.pending_bytes + self.reserved
     }
 
     /// Moves a partition's backlog into its queue as far as there is room, and the partition on.
-    pub(super) fn feed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
+    pub(super) fn deliver(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32) {
         let Some(p) = self.positions.get_mut(id) else { return };
-        let Some(mut backlog) = p.backlog.take() else { return };
-        self.held_back = self.held_back.saturating_sub(backlog.len());
+        let Some(mut pending) = p.pending.take() else { return };
+        self.pending_bytes = self.pending_bytes.saturating_sub(pending.len());
         let mut limits = self.settings.limits;
-        limits.budget_max = limits.budget_max.saturating_sub(self.held_back + self.reserved);
-        let mut fed = backlog.feed(&p.state, &self.budget, &limits);
-        if fed == Fed::NoRoom {
+        limits.budget_max = limits.budget_max.saturating_sub(self.pending_bytes + self.reserved);
+        let mut delivered = pending.deliver(&p.state, &self.budget, &limits);
+        if delivered == Delivered::NoBudget {
             // The application may have made room between the last look and this.
             self.budget.set_starved();
-            fed = backlog.feed(&p.state, &self.budget, &limits);
+            delivered = pending.deliver(&p.state, &self.budget, &limits);
         }
-        self.counts.on_fed(id, std::mem::take(&mut backlog.fed));
-        if matches!(fed, Fed::Done | Fed::TooSmall(_)) && backlog.next_batch_bytes().is_some() {
-            self.counts.on_partial(NodeId(backlog.broker_id));
+        self.counts.on_delivered(id, std::mem::take(&mut pending.delivered));
+        if matches!(delivered, Delivered::Done | Delivered::TooSmall(_)) && pending.next_batch_bytes().is_some() {
+            self.counts.on_partial(NodeId(pending.broker_id));
         }
-        p.next = Next::At(backlog.next_offset);
-        p.epoch = backlog.leader_epoch;
-        p.next_batch = backlog.next_batch_bytes().map_or(0, |n| n as u64);
-        match fed {
-            Fed::NoRoom => {
-                self.held_back += backlog.len();
-                p.backlog = Some(backlog);
-                self.waiting_for_room.insert(id);
-                self.set_place(id, Place::Room);
+        p.next = Next::At(pending.next_offset);
+        p.epoch = pending.leader_epoch;
+        p.next_batch = pending.next_batch_bytes().map_or(0, |n| n as u64);
+        match delivered {
+            Delivered::NoBudget => {
+                self.pending_bytes += pending.len();
+                p.pending = Some(pending);
+                self.awaiting_budget.insert(id);
+                self.set_fetch_state(id, FetchState::AwaitBudget);
             }
-            Fed::Done => {
-                p.told = ErrorCode::NO_ERROR;
+            Delivered::Done => {
+                p.reported = ErrorCode::NO_ERROR;
                 p.from_tail = false;
-                self.report_end(id, backlog.end_offset);
-                self.settle(ctx, cluster, id);
+                self.report_end(id, pending.end_offset);
+                self.update_fetch_state(ctx, cluster, id);
             }
-            Fed::TooSmall(needed) => self.grow(ctx, cluster, id, needed),
-            Fed::Broken(error) => {
-                self.tell(id, error);
-                self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+            Delivered::TooSmall(needed) => self.raise_max_bytes(ctx, cluster, id, needed),
+            Delivered::Broken(error) => {
+                self.report_error(id, error);
+                self.set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
             }
         }
     }
 
     /// A broker that cannot send more than it was allowed to (Fetch before version 3) cut the first batch off.
-    fn grow(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, needed: usize) {
+    fn raise_max_bytes(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u32, needed: usize) {
         let Some(p) = self.positions.get_mut(id) else { return };
         if needed > self.settings.receive_max || i32::try_from(needed).is_ok_and(|n| n <= p.max_bytes) {
             let text = format!("{}: a message of {needed} bytes cannot be fetched", p.state.tp());
-            self.tell(id, Error::new(ErrorCode::MSG_SIZE_TOO_LARGE, text));
-            return self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+            self.report_error(id, Error::new(ErrorCode::MSG_SIZE_TOO_LARGE, text));
+            return self.set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
         }
         p.max_bytes = i32::try_from(needed).unwrap_or(i32::MAX);
-        self.settle(ctx, cluster, id);
+        self.update_fetch_state(ctx, cluster, id);
     }
 
     pub(super) fn report_end(&mut self, id: u32, end: i64) {
         let Some(p) = self.positions.get_mut(id) else { return };
-        p.fresh = false;
+        p.nothing_fetched = false;
         let Next::At(at) = p.next else { return };
         if !self.settings.eof_events || end < 0 || at < end || p.eof_at == at {
             return;
@@ -583,7 +590,7 @@ pub(super) fn notify(state: &Arc<PartitionState>, error: Error, offset: i64) {
     state.queue().push(Event::Partition(PartitionNotice {
         partition: Some(state.clone()),
         tp: None,
-        epoch: state.epoch(),
+        fetch_generation: state.fetch_generation(),
         error,
         offset,
     }));

@@ -13,11 +13,12 @@ use ottla_protocol::api::list_offsets::{
 };
 
 use super::{Command, OffsetsResult, millis};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
 
@@ -25,7 +26,7 @@ use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asker {
     /// The fetcher, under its own number.
-    Position { id: u32, ask: u64 },
+    Position { id: u32, lookup_id: u64 },
     /// A row of an application call.
     Call { call: u64, row: usize },
 }
@@ -34,7 +35,7 @@ enum Asker {
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) id: u32,
-    pub(super) ask: u64,
+    pub(super) lookup_id: u64,
     pub(super) result: Result<(i64, i32), Error>,
 }
 
@@ -129,15 +130,15 @@ impl ListOffsets {
     }
 
     /// Looks up the start or end of a consumed partition.
-    pub(super) fn ask(
+    pub(super) fn look_up(
         &mut self,
         ctx: &Ctx<'_>,
         cluster: &mut Cluster,
-        (id, ask): (u32, u64),
+        (id, lookup_id): (u32, u64),
         tp: TopicPartition,
         logical: i64,
     ) {
-        self.add(ctx, cluster, Asker::Position { id, ask }, tp, logical);
+        self.add(ctx, cluster, Asker::Position { id, lookup_id }, tp, logical);
     }
 
     /// Forgets the look-ups of a partition that is not consumed any more.
@@ -257,7 +258,7 @@ impl ListOffsets {
                 }
                 None => {
                     let name = query.tp.topic.clone();
-                    cluster.stale(&name, ctx.now);
+                    cluster.request_refresh(&name, ctx.now);
                     self.retry(ctx, id, None);
                 }
             }
@@ -300,7 +301,7 @@ impl ListOffsets {
         let waiting = self.waiting.iter().filter_map(|id| self.queries.get(id));
         for query in waiting {
             if cluster.leader(&query.tp.topic, query.tp.partition) == Some(key.node) {
-                cluster.stale(&query.tp.topic, now);
+                cluster.request_refresh(&query.tp.topic, now);
             }
         }
     }
@@ -327,7 +328,7 @@ impl ListOffsets {
                 for id in queries {
                     if let Some(query) = self.queries.get(&id) {
                         let name = query.tp.topic.clone();
-                        cluster.stale(&name, ctx.now);
+                        cluster.request_refresh(&name, ctx.now);
                     }
                     self.retry(ctx, id, None);
                 }
@@ -441,7 +442,7 @@ impl ListOffsets {
                     // The broker may lag behind, or the topic may have been made anew: its epochs begin anew, too.
                     let unknown_epoch = code == ErrorCode::UNKNOWN_LEADER_EPOCH;
                     if code.action().refreshes_metadata() || unknown_epoch {
-                        cluster.stale(&name, ctx.now);
+                        cluster.request_refresh(&name, ctx.now);
                     }
                     if code.action().is_retriable() || unknown_epoch {
                         self.retry(ctx, id, Some(error));
@@ -450,7 +451,7 @@ impl ListOffsets {
                     }
                 }
                 None => {
-                    cluster.stale(&name, ctx.now);
+                    cluster.request_refresh(&name, ctx.now);
                     self.retry(ctx, id, Some(error.clone()));
                 }
             }
@@ -486,7 +487,7 @@ impl ListOffsets {
             return;
         };
         match query.asker {
-            Asker::Position { id, ask } => self.found.push(Found { id, ask, result }),
+            Asker::Position { id, lookup_id } => self.found.push(Found { id, lookup_id, result }),
             Asker::Call { call, row } => self.finish_row(cluster, call, row, result),
         }
     }

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use super::fetcher::Fetcher;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::sys::Instant;
 
@@ -21,12 +22,12 @@ impl Missing {
 
 impl Fetcher {
     /// Asks for metadata again if it does not have this partition.
-    pub(super) fn doubt_missing(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, id: u32) {
+    pub(super) fn check_missing(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, id: u32) {
         let Some(p) = self.positions.get(id) else { return };
         let Some(topic) = cluster.topic(&p.name) else { return };
-        if topic.error.is_ok() && p.state.partition() >= topic.partition_count() && p.told.is_ok() {
+        if topic.error.is_ok() && p.state.partition() >= topic.partition_count() && p.reported.is_ok() {
             self.missing.0.entry(id).or_insert(ctx.now);
-            cluster.stale(&p.name, ctx.now);
+            cluster.request_refresh(&p.name, ctx.now);
         }
     }
 
@@ -50,7 +51,7 @@ impl Fetcher {
                 continue;
             }
             let text = format!("{}: the topic has {count} partitions", p.state.tp());
-            self.tell(id, Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
+            self.report_error(id, Error::new(ErrorCode::L_UNKNOWN_PARTITION, text));
         }
         self.missing.0 = waiting;
     }

@@ -11,10 +11,9 @@
 //! - `missing`: partitions that metadata does not have;
 //! - `list_offsets`: offsets for BEGINNING, END and timestamps;
 //! - `offset_files`: offsets kept in local files;
-//! - `group`: coordinator, membership, commits;
-//! - `neighbours`: other members of the group in this process.
+//! - `group`: coordinator, membership, commits.
 //!
-//! [`Registry`] is what the application's threads share with it.
+//! [`SharedState`] is what the application's threads share with it.
 
 mod assignment;
 mod command;
@@ -30,11 +29,10 @@ mod fetcher;
 mod group;
 mod list_offsets;
 mod missing;
-mod neighbours;
 mod offset_files;
 mod positions;
 mod rebalancing;
-mod registry;
+mod shared_state;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -45,7 +43,7 @@ pub use facade::{Consumer, Setup, TopicSource};
 pub use group::RebalanceProtocol;
 pub use list_offsets::ListOffsets;
 pub use offset_files::{FileAction, FileEvent, OffsetFile};
-pub use registry::{GroupInfo, Registry};
+pub use shared_state::{GroupInfo, SharedState};
 pub use statistics::Received;
 
 /// A number of milliseconds from a setting; nothing for a negative one.

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use super::group::Found;
 use super::millis;
 use crate::error::{Error, ErrorCode};
-use crate::event::{PartitionState, Reply};
+use crate::event::PartitionState;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{TopicPartition, offset};
 
@@ -92,7 +93,7 @@ struct Kept {
     /// What is in the file may not be on disk.
     unsynced: bool,
     /// A failure was told; it is told again only after a success.
-    told: bool,
+    reported: bool,
     /// The state's when `written` was noted: after a new beginning it says nothing.
     beginning: u32,
 }
@@ -109,7 +110,7 @@ struct Task {
 #[derive(Debug)]
 enum Kind {
     /// A reading for the fetcher, under its own number.
-    Read { ask: u64 },
+    Read { lookup_id: u64 },
     /// `beginning` is the partition's when the offset was taken.
     Write { offset: i64, sync: bool, beginning: u32 },
 }
@@ -123,7 +124,7 @@ pub(super) struct OffsetFiles {
     group_id: String,
     kept: BTreeMap<u32, Kept>,
     actions: VecDeque<FileAction>,
-    under_way: BTreeMap<u64, Task>,
+    in_flight: BTreeMap<u64, Task>,
     found: Vec<Found>,
     reports: Vec<Error>,
     last_id: u64,
@@ -142,7 +143,7 @@ impl OffsetFiles {
             group_id: group_id.to_owned(),
             kept: BTreeMap::new(),
             actions: VecDeque::new(),
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             found: Vec::new(),
             reports: Vec::new(),
             last_id: 0,
@@ -151,7 +152,7 @@ impl OffsetFiles {
     }
 
     /// A partition is consumed from now on.
-    pub(super) fn adopt(&mut self, now: Instant, state: &Arc<PartitionState>) {
+    pub(super) fn add(&mut self, now: Instant, state: &Arc<PartitionState>) {
         let conf = state.topic().conf();
         let interval_ms = millis(conf.auto_commit_interval_ms);
         let sync = match conf.offset_store_sync_interval_ms {
@@ -173,8 +174,8 @@ impl OffsetFiles {
             written: offset::INVALID,
             writing: None,
             unsynced: false,
-            told: false,
-            beginning: state.beginning(),
+            reported: false,
+            beginning: state.restarts(),
         };
         self.kept.insert(state.id(), kept);
     }
@@ -185,7 +186,7 @@ impl OffsetFiles {
     }
 
     /// A partition is not consumed any more: writes what it has stored.
-    pub(super) fn forget(&mut self, id: u32) {
+    pub(super) fn remove(&mut self, id: u32) {
         let Some(kept) = self.kept.get(&id) else { return };
         let sync = kept.sync != Sync::Never;
         match kept.timer.and_then(|_| kept.news()) {
@@ -203,10 +204,10 @@ impl OffsetFiles {
     }
 
     fn answer_waiting(&mut self) {
-        let under_way = &self.under_way;
+        let in_flight = &self.in_flight;
         self.waiting.retain(|(id, reply)| {
             let writes = |task: &Task| task.partition == *id && matches!(task.kind, Kind::Write { .. });
-            let wait = under_way.values().any(writes);
+            let wait = in_flight.values().any(writes);
             if !wait {
                 reply.fill(Ok(()));
             }
@@ -222,10 +223,10 @@ impl OffsetFiles {
     }
 
     /// Reads the stored offset of a partition that is kept.
-    pub(super) fn read(&mut self, id: u32, ask: u64) {
+    pub(super) fn read(&mut self, id: u32, lookup_id: u64) {
         let Some(kept) = self.kept.get(&id) else { return };
         let (tp, file) = (kept.state.tp(), kept.file.clone());
-        let action = self.begin(id, tp, file.clone(), Kind::Read { ask });
+        let action = self.begin(id, tp, file.clone(), Kind::Read { lookup_id });
         self.actions.push_back(FileAction::Read { id: action, file });
     }
 
@@ -237,7 +238,7 @@ impl OffsetFiles {
             file,
             kind,
         };
-        self.under_way.insert(self.last_id, task);
+        self.in_flight.insert(self.last_id, task);
         self.last_id
     }
 
@@ -248,7 +249,7 @@ impl OffsetFiles {
         let kind = Kind::Write {
             offset,
             sync,
-            beginning: kept.state.beginning(),
+            beginning: kept.state.restarts(),
         };
         let action = self.begin(id, tp, file.clone(), kind);
         self.actions.push_back(FileAction::Write {
@@ -280,11 +281,11 @@ impl OffsetFiles {
 
     /// What came of an action.
     pub(super) fn on_event(&mut self, event: FileEvent) {
-        let Some(task) = self.under_way.remove(&event.id) else {
+        let Some(task) = self.in_flight.remove(&event.id) else {
             return;
         };
         match task.kind {
-            Kind::Read { ask } => {
+            Kind::Read { lookup_id } => {
                 let found = match event.result {
                     Ok(content) => parse(content.as_deref().unwrap_or_default())
                         .map_err(|text| format!("{text}: whoever wrote the file is at fault")),
@@ -296,11 +297,11 @@ impl OffsetFiles {
                 });
                 if let Some(kept) = self.kept.get_mut(&task.partition) {
                     kept.written = found.unwrap_or(offset::INVALID);
-                    kept.beginning = kept.state.beginning();
+                    kept.beginning = kept.state.restarts();
                 }
                 self.found.push(Found {
                     id: task.partition,
-                    ask,
+                    lookup_id,
                     result: Ok((found.unwrap_or(offset::INVALID), -1)),
                 });
             }
@@ -319,7 +320,7 @@ impl OffsetFiles {
                         kept.beginning = beginning;
                         kept.unsynced = !sync && kept.sync != Sync::Never;
                     }
-                    tell = !std::mem::replace(&mut kept.told, failure.is_some());
+                    tell = !std::mem::replace(&mut kept.reported, failure.is_some());
                 }
                 if let Some(text) = failure.filter(|_| tell) {
                     self.report(&task, &format!("cannot be written with offset {offset}: {text}"));
@@ -350,7 +351,7 @@ impl Kept {
     fn news(&self) -> Option<i64> {
         let stored = self.state.stored().offset;
         let last = self.writing.unwrap_or(self.written);
-        let ahead = stored > last || self.beginning != self.state.beginning();
+        let ahead = stored > last || self.beginning != self.state.restarts();
         (stored >= 0 && ahead).then_some(stored)
     }
 

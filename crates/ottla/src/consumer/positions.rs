@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ottla_protocol::Uuid;
 
-use super::fetch_response::Backlog;
+use super::fetch_response::PendingData;
 use crate::error::ErrorCode;
 use crate::event::PartitionState;
 use crate::sys::Instant;
@@ -32,9 +32,9 @@ impl Next {
 
 /// What a partition waits for. It is in exactly one place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FetchState {
     /// Nothing: it is paused, or stopped until the application seeks.
-    Out,
+    Idle,
     /// Its offset is being looked up, or validated, under this number.
     LookUp(u64),
     /// A leader.
@@ -44,11 +44,11 @@ pub(super) enum Place {
     /// The next Fetch request to this broker.
     Ready(NodeId),
     /// Records from this broker, which was asked for them.
-    Asked(NodeId),
+    InFlight(NodeId),
     /// The application: enough records wait in its queue.
-    Full,
+    QueueFull,
     /// Room in the budget for data that is there already.
-    Room,
+    AwaitBudget,
 }
 
 /// How a partition came to be consumed.
@@ -67,70 +67,70 @@ pub(super) struct Position {
     pub(super) name: Arc<str>,
     pub(super) origin: Origin,
     /// The offset as it was assigned.
-    pub(super) assigned: i64,
+    pub(super) assigned_offset: i64,
     pub(super) next: Next,
     /// Where reading began after the last assignment or seek, once it is known: the position until a record is taken.
-    pub(super) began: i64,
-    pub(super) place: Place,
+    pub(super) start_offset: i64,
+    pub(super) fetch_state: FetchState,
     pub(super) paused: bool,
     /// The look-up was for a place relative to the end: when that lies before the log's start, the start is meant.
     pub(super) from_tail: bool,
     /// The topic's id when fetching began: offsets mean nothing under another.
     pub(super) topic_id: Uuid,
     /// What metadata said before says nothing of the topic that is read now: its id has to be learned anew.
-    pub(super) id_after: Option<Instant>,
+    pub(super) topic_id_since: Option<Instant>,
     /// `max_bytes` of this partition in requests; grows where a broker cannot exceed it by itself.
     pub(super) max_bytes: i32,
     /// The epoch of the leader that appended the record before `next`, or -1: by it a broker finds out whether its log still
     /// has what was read (KIP-320).
     pub(super) epoch: i32,
-    /// The same of `began`.
-    began_epoch: i32,
+    /// The same of `start_offset`.
+    start_epoch: i32,
     /// The epoch of the leader that has said that its log has what was read, or -1.
     pub(super) validated_by: i32,
     /// Bytes of the batch at `next`, as far as they are known: an answer must be allowed so many. 0 when they are not.
     pub(super) next_batch: u64,
     /// The error last told to the application: one outage is told of once.
-    pub(super) told: ErrorCode,
+    pub(super) reported: ErrorCode,
     /// The end that was last reported, or `INVALID`.
     pub(super) eof_at: i64,
     /// The last stable offset as the broker last told, or `INVALID`.
     pub(super) last_stable: i64,
     /// Nothing was fetched yet from here.
-    pub(super) fresh: bool,
+    pub(super) nothing_fetched: bool,
     /// A follower that the leader named as closer (KIP-392), and until when to ask it.
     pub(super) preferred: Option<(NodeId, Instant)>,
     /// The leader epoch that the broker was last asked with.
-    pub(super) asked_epoch: i32,
-    pub(super) backlog: Option<Backlog>,
+    pub(super) sent_leader_epoch: i32,
+    pub(super) pending: Option<PendingData>,
 }
 
 impl Position {
-    pub(super) fn new(state: Arc<PartitionState>, origin: Origin, assigned: i64, max_bytes: i32) -> Self {
+    pub(super) fn new(state: Arc<PartitionState>, origin: Origin, assigned_offset: i64, max_bytes: i32) -> Self {
         Position {
             name: state.topic().shared_name(),
             state,
             origin,
-            assigned,
-            next: Next::from_offset(assigned),
-            began: offset::INVALID,
-            place: Place::Out,
+            assigned_offset,
+            next: Next::from_offset(assigned_offset),
+            start_offset: offset::INVALID,
+            fetch_state: FetchState::Idle,
             paused: false,
             from_tail: false,
             topic_id: Uuid::ZERO,
-            id_after: None,
+            topic_id_since: None,
             max_bytes,
             epoch: -1,
-            began_epoch: -1,
+            start_epoch: -1,
             validated_by: -1,
             next_batch: 0,
-            told: ErrorCode::NO_ERROR,
+            reported: ErrorCode::NO_ERROR,
             eof_at: offset::INVALID,
             last_stable: offset::INVALID,
-            fresh: true,
+            nothing_fetched: true,
             preferred: None,
-            asked_epoch: -1,
-            backlog: None,
+            sent_leader_epoch: -1,
+            pending: None,
         }
     }
 
@@ -140,8 +140,8 @@ impl Position {
         let (position, epoch) = self.state.position();
         if position >= 0 {
             (Next::At(position), epoch)
-        } else if self.began >= 0 {
-            (Next::At(self.began), self.began_epoch)
+        } else if self.start_offset >= 0 {
+            (Next::At(self.start_offset), self.start_epoch)
         } else {
             (self.next, self.epoch)
         }
@@ -152,15 +152,15 @@ impl Position {
         self.next = next;
         self.epoch = epoch;
         self.validated_by = -1;
-        self.began_epoch = epoch;
-        self.backlog = None;
+        self.start_epoch = epoch;
+        self.pending = None;
         self.next_batch = 0;
         // What was told before may have been dropped with the rest.
-        self.told = ErrorCode::NO_ERROR;
+        self.reported = ErrorCode::NO_ERROR;
         self.eof_at = offset::INVALID;
-        self.fresh = true;
+        self.nothing_fetched = true;
         self.from_tail = false;
-        self.began = match next {
+        self.start_offset = match next {
             Next::At(offset) => offset,
             Next::Logical(_) => offset::INVALID,
         };
@@ -174,9 +174,9 @@ pub(super) struct Positions {
     by_id: BTreeMap<u32, Position>,
     by_topic: BTreeMap<Arc<str>, BTreeMap<i32, u32>>,
     timers: BTreeSet<(Instant, u32)>,
-    /// Partitions in [`Place::Full`].
+    /// Partitions in [`FetchState::QueueFull`].
     full: BTreeSet<u32>,
-    /// Partitions that have left [`Place::Asked`], by the broker that was asked for them.
+    /// Partitions that have left [`FetchState::InFlight`], by the broker that was asked for them.
     left: BTreeMap<NodeId, BTreeSet<u32>>,
 }
 
@@ -191,7 +191,7 @@ impl Positions {
     }
 
     pub(super) fn remove(&mut self, id: u32) -> Option<Position> {
-        self.set_place(id, Place::Out);
+        self.set_fetch_state(id, FetchState::Idle);
         let position = self.by_id.remove(&id)?;
         if let Some(partitions) = self.by_topic.get_mut(&position.name) {
             partitions.remove(&position.state.partition());
@@ -226,36 +226,36 @@ impl Positions {
     }
 
     /// Moves a partition; only this keeps what goes by places in step.
-    pub(super) fn set_place(&mut self, id: u32, place: Place) {
+    pub(super) fn set_fetch_state(&mut self, id: u32, fetch_state: FetchState) {
         let Some(position) = self.by_id.get_mut(&id) else {
             return;
         };
-        match position.place {
-            Place::Backoff(at) => {
+        match position.fetch_state {
+            FetchState::Backoff(at) => {
                 self.timers.remove(&(at, id));
             }
-            Place::Full => {
+            FetchState::QueueFull => {
                 position.state.disarm();
                 self.full.remove(&id);
             }
-            Place::Asked(node) if place != Place::Asked(node) => {
+            FetchState::InFlight(node) if fetch_state != FetchState::InFlight(node) => {
                 self.left.entry(node).or_default().insert(id);
             }
             _ => {}
         }
-        position.place = place;
-        match place {
-            Place::Backoff(at) => {
+        position.fetch_state = fetch_state;
+        match fetch_state {
+            FetchState::Backoff(at) => {
                 self.timers.insert((at, id));
             }
-            Place::Full => {
+            FetchState::QueueFull => {
                 self.full.insert(id);
             }
             _ => {}
         }
     }
 
-    /// The partitions that the broker was asked for and that have left [`Place::Asked`] since the last call.
+    /// The partitions that the broker was asked for and that have left [`FetchState::InFlight`] since the last call.
     pub(super) fn take_left(&mut self, node: NodeId) -> BTreeSet<u32> {
         self.left.remove(&node).unwrap_or_default()
     }

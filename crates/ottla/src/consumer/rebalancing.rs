@@ -3,11 +3,13 @@
 use std::fmt;
 
 use super::facade::Consumer;
-use super::group::{Order, RebalanceProtocol, rows};
+use super::group::{GroupAction, RebalanceProtocol, rows};
 use super::positions::Origin;
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Rebalance};
+use crate::event::{Event, Rebalance};
+use crate::log::DebugContexts;
 use crate::types::{PartitionOffset, TopicPartition};
 
 /// A change of the assignment by the application.
@@ -42,7 +44,7 @@ impl fmt::Display for Change {
             Change::Assign(rows) => write!(f, "assigning {}", tps(rows)),
             Change::Unassign => f.write_str("giving up the assignment"),
             Change::Add(rows) => write!(f, "adding {}", tps(rows)),
-            Change::Remove(given) => write!(f, "giving up {}", names(given)),
+            Change::Remove(assigned) => write!(f, "giving up {}", names(assigned)),
         }
     }
 }
@@ -50,7 +52,7 @@ impl fmt::Display for Change {
 /// What the application is asked to do with its assignment. It is asked one thing after the other: what it does next
 /// must not be taken for the answer to what it has not heard of yet.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct RebalanceCallback {
     /// Give up, or take up.
     pub(super) revokes: bool,
     partitions: Vec<TopicPartition>,
@@ -65,7 +67,7 @@ impl Consumer {
     /// `L_STATE` for a change as a whole in a cooperative group, and for one in part in an eager group.
     pub(super) fn change(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, change: Change) -> Result<(), Error> {
         ctx.log.debug(DebugContexts::CONSUMER, "ASSIGN", || change.to_string());
-        self.check_manner(&change)?;
+        self.check_protocol(&change)?;
         let result = match change {
             // What begins now would only be given up again.
             Change::Assign(_) if self.is_closing() => {
@@ -77,13 +79,13 @@ impl Consumer {
                 tps.retain(|tp| self.fetcher.positions.find(&tp.topic, tp.partition).is_some());
                 self.incremental_unassign(ctx, cluster, &tps)
             }
-            Change::Assign(rows) => self.need_group().and_then(|()| self.assign(ctx, cluster, &rows)),
+            Change::Assign(rows) => self.require_group().and_then(|()| self.assign(ctx, cluster, &rows)),
             Change::Unassign => {
                 self.unassign(ctx, cluster);
                 Ok(())
             }
             Change::Add(rows) => self
-                .need_group()
+                .require_group()
                 .and_then(|()| self.incremental_assign(ctx, cluster, &rows)),
             Change::Remove(tps) => self.incremental_unassign(ctx, cluster, &tps),
         };
@@ -92,8 +94,8 @@ impl Consumer {
     }
 
     /// Whoever mixes the two manners loses track of what it owns.
-    fn check_manner(&self, change: &Change) -> Result<(), Error> {
-        let text = match (self.group.protocol(), change.is_incremental()) {
+    fn check_protocol(&self, change: &Change) -> Result<(), Error> {
+        let text = match (self.group.rebalance_protocol(), change.is_incremental()) {
             (RebalanceProtocol::Cooperative, false) if !self.is_closing() => {
                 "the group rebalances cooperatively: partitions are added and removed by incremental assign and \
                  unassign only"
@@ -109,67 +111,69 @@ impl Consumer {
     fn after_change(&mut self, ctx: &mut Ctx<'_>) {
         let positions = &self.fetcher.positions;
         let is_empty = || !positions.iter().any(|p| p.origin == Origin::Assigned);
-        let Some(ask) = self.asks.front() else {
-            if self.group.protocol() != RebalanceProtocol::Cooperative && is_empty() {
+        let Some(callback) = self.callbacks.front() else {
+            if self.group.rebalance_protocol() != RebalanceProtocol::Cooperative && is_empty() {
                 self.group.on_revoked(ctx);
             }
             return;
         };
         let holds = |tp: &TopicPartition| positions.find(&tp.topic, tp.partition).is_some();
-        let answered = match (ask.revokes, ask.incremental) {
+        let answered = match (callback.revokes, callback.incremental) {
             // Whatever it does answers what the group gave, be it nothing.
             (false, _) => true,
             (true, false) => is_empty(),
-            (true, true) => !ask.partitions.iter().any(holds),
+            (true, true) => !callback.partitions.iter().any(holds),
         };
         if !answered {
             return;
         }
-        let revoked = self.asks.pop_front().is_some_and(|ask| ask.revokes);
-        if revoked && !self.asks.iter().any(|ask| ask.revokes) {
+        let revoked = self.callbacks.pop_front().is_some_and(|callback| callback.revokes);
+        if revoked && !self.callbacks.iter().any(|callback| callback.revokes) {
             self.group.on_revoked(ctx);
         }
-        self.ask_application();
+        self.push_rebalance_event();
     }
 
     // ---------------------------------------------------------------- the group's orders
 
-    pub(super) fn carry_out(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, order: Order) {
-        self.rebalances.on_order(ctx.now, &order);
-        match order {
-            Order::Tell(error) => self.tell(error),
-            Order::TellOf(topic, error) => self.tell_of(Some(TopicPartition::new(topic, -1)), error),
-            Order::Lose => self.lose(),
-            Order::Assign(partitions) => {
-                self.given = partitions.iter().cloned().collect();
-                self.hand_over(ctx, cluster, partitions, (false, false));
+    pub(super) fn execute(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, action: GroupAction) {
+        self.rebalances.on_action(ctx.now, &action);
+        match action {
+            GroupAction::ReportError(error) => self.report_error(error),
+            GroupAction::ReportTopicError(topic, error) => {
+                self.report_error_of(Some(TopicPartition::new(topic, -1)), error)
             }
-            Order::AssignMore(partitions) => {
-                self.given.extend(partitions.iter().cloned());
-                self.hand_over(ctx, cluster, partitions, (false, true));
+            GroupAction::MarkLost => self.mark_assignment_lost(),
+            GroupAction::Assign(partitions) => {
+                self.assigned = partitions.iter().cloned().collect();
+                self.apply_rebalance(ctx, cluster, partitions, (false, false));
             }
-            Order::Revoke { lost } => {
-                self.registry.set_assignment_lost(false);
+            GroupAction::IncrementalAssign(partitions) => {
+                self.assigned.extend(partitions.iter().cloned());
+                self.apply_rebalance(ctx, cluster, partitions, (false, true));
+            }
+            GroupAction::Revoke { lost } => {
+                self.shared.set_assignment_lost(false);
                 if lost {
-                    self.lose();
+                    self.mark_assignment_lost();
                 }
-                let partitions = self.given.iter().cloned().collect();
-                self.hand_over(ctx, cluster, partitions, (true, false));
+                let partitions = self.assigned.iter().cloned().collect();
+                self.apply_rebalance(ctx, cluster, partitions, (true, false));
             }
-            Order::RevokeSome { partitions, lost } => {
-                self.registry.set_assignment_lost(false);
+            GroupAction::IncrementalRevoke { partitions, lost } => {
+                self.shared.set_assignment_lost(false);
                 if lost {
-                    self.lose();
+                    self.mark_assignment_lost();
                 }
                 for tp in &partitions {
-                    self.given.remove(tp);
+                    self.assigned.remove(tp);
                 }
-                self.hand_over(ctx, cluster, partitions, (true, true));
+                self.apply_rebalance(ctx, cluster, partitions, (true, true));
             }
         }
     }
 
-    fn hand_over(
+    fn apply_rebalance(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
@@ -177,7 +181,7 @@ impl Consumer {
         (revokes, incremental): (bool, bool),
     ) {
         if !revokes {
-            self.registry.set_assignment_lost(false);
+            self.shared.set_assignment_lost(false);
         }
         ctx.log
             .debug(DebugContexts::CONSUMER.with(DebugContexts::CGRP), "REBALANCE", || {
@@ -191,13 +195,13 @@ impl Consumer {
                 format!("the group {what} {all}{}{who}", names(&partitions))
             });
         if self.setup.rebalance_event {
-            self.asks.push_back(Ask {
+            self.callbacks.push_back(RebalanceCallback {
                 revokes,
                 partitions,
                 incremental,
             });
-            if self.asks.len() == 1 {
-                self.ask_application();
+            if self.callbacks.len() == 1 {
+                self.push_rebalance_event();
             }
             return;
         }
@@ -221,32 +225,32 @@ impl Consumer {
                     .iter()
                     .filter_map(|tp| positions.find(&tp.topic, tp.partition));
                 let ids: Vec<u32> = ids.collect();
-                self.give_up(ctx, cluster, &ids);
+                self.stop_partitions(ctx, cluster, &ids);
                 self.group.on_revoked(ctx);
                 Ok(())
             }
         };
         if let Err(error) = result {
-            self.tell(error);
+            self.report_error(error);
         }
     }
 
     /// Others may own the partitions: their offsets must not be overwritten.
-    fn lose(&mut self) {
-        self.registry.set_assignment_lost(true);
+    fn mark_assignment_lost(&mut self) {
+        self.shared.set_assignment_lost(true);
         self.group.forget_stored_of(self.fetcher.positions.iter());
     }
 
     /// Asks for what is first in turn.
-    fn ask_application(&self) {
-        let Some(ask) = self.asks.front() else { return };
-        let code = match ask.revokes {
+    fn push_rebalance_event(&self) {
+        let Some(callback) = self.callbacks.front() else { return };
+        let code = match callback.revokes {
             true => ErrorCode::L_REVOKE_PARTITIONS,
             false => ErrorCode::L_ASSIGN_PARTITIONS,
         };
-        self.registry.consumer_queue().push(Event::Rebalance(Rebalance {
+        self.shared.consumer_queue().push(Event::Rebalance(Rebalance {
             code,
-            partitions: rows(&ask.partitions),
+            partitions: rows(&callback.partitions),
         }));
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::assignment::targets;
 use super::facade::Consumer;
-use super::group::Order;
-use super::positions::{Next, Origin, Place, Position};
+use super::group::GroupAction;
+use super::positions::{FetchState, Next, Origin, Position};
 use crate::cluster::{Cluster, Survey};
 use crate::connection::{BrokerKey, ConnectionTable};
 use crate::event::{Event, PartitionState};
@@ -41,15 +41,15 @@ pub(super) struct FetchCounts {
 }
 
 impl FetchCounts {
-    pub(super) fn on_fed(&mut self, id: u32, fed: Received) {
+    pub(super) fn on_delivered(&mut self, id: u32, delivered: Received) {
         let index = id as usize;
         if index >= self.by_partition.len() {
             self.by_partition.resize_with(index + 1, Received::default);
         }
         if let Some(of) = self.by_partition.get_mut(index) {
-            of.add(fed);
+            of.add(delivered);
         }
-        self.total.add(fed);
+        self.total.add(delivered);
     }
 
     pub(super) fn on_partial(&mut self, node: NodeId) {
@@ -70,19 +70,21 @@ pub(super) struct Rebalances {
 }
 
 impl Rebalances {
-    pub(super) fn on_order(&mut self, now: Instant, order: &Order) {
-        self.reason = match order {
-            Order::Tell(_) | Order::TellOf(..) | Order::Lose => return,
-            Order::Assign(_) => "the group has divided its partitions",
-            Order::AssignMore(partitions) if partitions.is_empty() => {
+    pub(super) fn on_action(&mut self, now: Instant, action: &GroupAction) {
+        self.reason = match action {
+            GroupAction::ReportError(_) | GroupAction::ReportTopicError(..) | GroupAction::MarkLost => return,
+            GroupAction::Assign(_) => "the group has divided its partitions",
+            GroupAction::IncrementalAssign(partitions) if partitions.is_empty() => {
                 "the group has divided its partitions: none are new"
             }
-            Order::AssignMore(_) => "the group gives more partitions",
-            Order::Revoke { lost: true } | Order::RevokeSome { lost: true, .. } => {
+            GroupAction::IncrementalAssign(_) => "the group gives more partitions",
+            GroupAction::Revoke { lost: true } | GroupAction::IncrementalRevoke { lost: true, .. } => {
                 "the member was put out of the group, or left it because the application did not poll"
             }
-            Order::Revoke { lost: false } => "the group divides its partitions anew, or the member leaves it",
-            Order::RevokeSome { lost: false, .. } => "the group gives partitions to others, or the member leaves it",
+            GroupAction::Revoke { lost: false } => "the group divides its partitions anew, or the member leaves it",
+            GroupAction::IncrementalRevoke { lost: false, .. } => {
+                "the group gives partitions to others, or the member leaves it"
+            }
         };
         self.count += 1;
         self.last = now;
@@ -108,7 +110,7 @@ impl Consumer {
                 broker.rxpartial = *count;
             }
         }
-        let states = self.registry.all();
+        let states = self.shared.all();
         let waiting = waiting(&states);
         for state in states {
             let topic = state.topic().shared_name();
@@ -129,9 +131,9 @@ impl Consumer {
             if let Some(committed) = self.group.committed_of(state.id()) {
                 (to.committed_offset, to.committed_leader_epoch) = committed;
             }
-            position.tell(self.fetcher.settings.read_committed, to);
-            let from = match position.place {
-                Place::Ready(node) | Place::Asked(node) => Some(node),
+            position.write_to(self.fetcher.settings.read_committed, to);
+            let from = match position.fetch_state {
+                FetchState::Ready(node) | FetchState::InFlight(node) => Some(node),
                 _ => cluster.leader(&topic, state.partition()),
             };
             if let Some(node) = from {
@@ -146,8 +148,8 @@ impl Consumer {
             return None;
         }
         let (state, join_state) = self.group.public_states(connections);
-        Some(match self.asks.front() {
-            Some(ask) if ask.revokes => (state, "wait-unassign-call"),
+        Some(match self.callbacks.front() {
+            Some(callback) if callback.revokes => (state, "wait-unassign-call"),
             Some(_) => (state, "wait-assign-call"),
             None => (state, join_state),
         })
@@ -194,17 +196,17 @@ fn waiting(states: &[Arc<PartitionState>]) -> HashMap<u32, (u64, u64)> {
 
 impl Position {
     /// Writes where reading stands. Watermarks and offsets of the application must have been written before.
-    fn tell(&self, read_committed: bool, to: &mut Partition) {
+    fn write_to(&self, read_committed: bool, to: &mut Partition) {
         to.desired = true;
-        to.fetch_state = match (self.place, self.next) {
-            (Place::Out, _) => "stopped",
-            (Place::LookUp(_), _) => "offset-query",
-            (Place::Backoff(_), Next::Logical(_)) => "offset-wait",
+        to.fetch_state = match (self.fetch_state, self.next) {
+            (FetchState::Idle, _) => "stopped",
+            (FetchState::LookUp(_), _) => "offset-query",
+            (FetchState::Backoff(_), Next::Logical(_)) => "offset-wait",
             _ => "active",
         };
         to.query_offset = match self.next {
             Next::Logical(wanted) => wanted,
-            Next::At(_) if self.assigned < 0 => self.assigned,
+            Next::At(_) if self.assigned_offset < 0 => self.assigned_offset,
             Next::At(_) => offset::INVALID,
         };
         if let Next::At(at) = self.next {

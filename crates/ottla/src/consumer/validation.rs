@@ -13,11 +13,12 @@ use ottla_protocol::api::offset_for_leader_epoch::{
 };
 
 use super::fetcher::Fetcher;
-use super::positions::{Next, Place, Position};
-use crate::cluster::{Cluster, Ctx};
+use super::positions::{FetchState, Next, Position};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::types::NodeId;
 
 /// Earlier versions do not check the client's leader epoch, nor do they say which epoch they found.
@@ -26,11 +27,11 @@ const FIRST_WITH_LEADER_EPOCHS: i16 = 2;
 const CONSUMER: i32 = -1;
 
 /// A partition that is asked about, and its leader's epoch as of metadata.
-type Doubted = (u32, i32);
+type ToValidate = (u32, i32);
 
 /// Requests under way, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Validations(HashMap<u64, Vec<Doubted>>);
+pub(super) struct Validations(HashMap<u64, Vec<ToValidate>>);
 
 /// The leader's epoch as of metadata, -1 when it is not known.
 pub(super) fn leader_epoch(cluster: &Cluster, p: &Position) -> i32 {
@@ -39,7 +40,7 @@ pub(super) fn leader_epoch(cluster: &Cluster, p: &Position) -> i32 {
 }
 
 /// Whether a leader after the one that wrote what was read last may lack some of it, and was not asked yet.
-fn is_doubtful(p: &Position, leader_epoch: i32) -> bool {
+fn needs_validation(p: &Position, leader_epoch: i32) -> bool {
     p.epoch >= 0 && leader_epoch > p.epoch && p.validated_by < leader_epoch
 }
 
@@ -58,16 +59,16 @@ impl Fetcher {
             return;
         };
         let mut topics: BTreeMap<Arc<str>, Vec<OffsetForLeaderPartition>> = BTreeMap::new();
-        let mut asked: Vec<Doubted> = Vec::new();
+        let mut sent: Vec<ToValidate> = Vec::new();
         for id in self.ready_for(node) {
             let Some(p) = self.positions.get_mut(id) else { continue };
             let current = leader_epoch(cluster, p);
-            if !is_doubtful(p, current) {
+            if !needs_validation(p, current) {
                 continue;
             }
             if p.preferred.take().is_some() {
                 // A follower may have what its leader lacks.
-                self.settle(ctx, cluster, id);
+                self.update_fetch_state(ctx, cluster, id);
                 continue;
             }
             topics
@@ -79,9 +80,9 @@ impl Fetcher {
                     leader_epoch: p.epoch,
                     ..Default::default()
                 });
-            asked.push((id, current));
+            sent.push((id, current));
         }
-        if asked.is_empty() {
+        if sent.is_empty() {
             return;
         }
         let topics = topics.into_iter().map(|(name, partitions)| OffsetForLeaderTopic {
@@ -101,13 +102,13 @@ impl Fetcher {
         };
         let (key, timeout) = (BrokerKey::general(node), self.settings.request_timeout);
         if let Err(error) = ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
-            let ids: Vec<u32> = asked.iter().map(|(id, _)| *id).collect();
-            return self.put_off(ctx, cluster, &ids, &error);
+            let ids: Vec<u32> = sent.iter().map(|(id, _)| *id).collect();
+            return self.back_off(ctx, cluster, &ids, &error);
         }
-        for (partition, _) in &asked {
-            self.set_place(*partition, Place::LookUp(id));
+        for (partition, _) in &sent {
+            self.set_fetch_state(*partition, FetchState::LookUp(id));
         }
-        self.validations.0.insert(id, asked);
+        self.validations.0.insert(id, sent);
     }
 
     /// What became of a request about positions.
@@ -119,7 +120,7 @@ impl Fetcher {
         id: u64,
         outcome: Outcome,
     ) {
-        let Some(asked) = self.validations.0.remove(&id) else {
+        let Some(sent) = self.validations.0.remove(&id) else {
             return;
         };
         let answers = match outcome {
@@ -132,9 +133,13 @@ impl Fetcher {
             },
             Outcome::Sent | Outcome::Failed(_) => HashMap::new(),
         };
-        for (partition, leader_epoch) in asked {
+        for (partition, leader_epoch) in sent {
             // Others were sought, paused or stopped since.
-            let Some(p) = self.positions.get(partition).filter(|p| p.place == Place::LookUp(id)) else {
+            let Some(p) = self
+                .positions
+                .get(partition)
+                .filter(|p| p.fetch_state == FetchState::LookUp(id))
+            else {
                 continue;
             };
             match answers.get(&(p.name.to_string(), p.state.partition())) {
@@ -142,8 +147,8 @@ impl Fetcher {
                 None => {
                     // The leadership may be somewhere else.
                     let name = p.name.clone();
-                    cluster.stale(&name, ctx.now);
-                    self.set_place(partition, Place::Backoff(ctx.now + self.settings.error_backoff));
+                    cluster.request_refresh(&name, ctx.now);
+                    self.set_fetch_state(partition, FetchState::Backoff(ctx.now + self.settings.error_backoff));
                 }
             }
         }
@@ -154,7 +159,7 @@ impl Fetcher {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        (id, leader_epoch): Doubted,
+        (id, leader_epoch): ToValidate,
         answer: &EpochEndOffset,
     ) {
         let Some(p) = self.positions.get_mut(id) else { return };
@@ -184,10 +189,10 @@ impl Fetcher {
                     p.state.tp(),
                     code.description()
                 );
-                self.tell(id, Error::new(code, text));
+                self.report_error(id, Error::new(code, text));
             }
-            cluster.stale(&name, ctx.now);
-            return self.set_place(id, Place::Backoff(ctx.now + self.settings.error_backoff));
+            cluster.request_refresh(&name, ctx.now);
+            return self.set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
         }
         if code.is_ok() && (end < at || epoch < p.epoch) {
             self.on_truncated(ctx, cluster, id, (epoch, end));
@@ -201,7 +206,7 @@ impl Fetcher {
         }
         // Who may not ask (brokers before 2.3 want a right of brokers for it) has to believe what is fetched.
         p.validated_by = leader_epoch;
-        self.settle(ctx, cluster, id);
+        self.update_fetch_state(ctx, cluster, id);
     }
 }
 

@@ -7,7 +7,8 @@ use super::hooks::{ClientHooks, log_contexts};
 use super::shared::{Shared, SharedParts};
 use super::wiring::Core;
 use crate::config::{ClientConfig, TopicConfig};
-use crate::event::{Event, LogLine, Logger, Queue, level};
+use crate::event::{Event, Queue};
+use crate::log::{LogLine, Logger, level};
 use crate::sys::{Rng, SharedClock, Waker};
 use crate::types::ClientKind;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::connection::{BrokerKey, DisconnectKind};
 use crate::error::{Error, ErrorCode};
-use crate::event::level;
+use crate::log::level;
 use crate::sys::Instant;
 
 /// Time to the first summary; the intervals double from then on.

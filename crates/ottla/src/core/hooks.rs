@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::config::ClientConfig;
-use crate::event::{DebugContexts, DeliveryMode, Interceptor, LogSink};
+use crate::event::DeliveryMode;
+use crate::interceptor::Interceptor;
+use crate::log::{DebugContexts, LogSink};
 use crate::transport::SystemHooks;
 
 /// A callback that receives the client's name.

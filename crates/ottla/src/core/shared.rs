@@ -7,10 +7,12 @@ use std::time::Duration;
 use super::command::Command;
 use super::hooks::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
-use crate::consumer::Registry;
+use crate::consumer::SharedState;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Logger, Queue, Reply, level};
+use crate::event::{Event, Queue};
+use crate::log::{DebugContexts, Logger, level};
 use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
+use crate::reply::Reply;
 use crate::sys::sync::{AtomicBool, Mutex, RwLock};
 use crate::sys::{Instant, SharedClock, Waker, forks};
 use crate::types::{ClientKind, NameMap, Topic, TopicHooks};
@@ -41,7 +43,7 @@ pub struct Shared {
     /// A producer's open batches.
     pub producer: Option<Arc<Accumulator>>,
     /// A consumer's partitions.
-    pub consumer: Option<Arc<Registry>>,
+    pub consumer: Option<Arc<SharedState>>,
     topic_defaults: TopicConfig,
     topics: RwLock<Topics>,
     command_queue: Mutex<CommandQueue>,
@@ -119,7 +121,7 @@ impl Shared {
             ))
         });
         let consumer = (*kind == ClientKind::Consumer)
-            .then(|| Arc::new(Registry::new(conf, consumer_queue.clone(), waker.clone())));
+            .then(|| Arc::new(SharedState::new(conf, consumer_queue.clone(), waker.clone())));
         Shared {
             kind: parts.kind,
             name: parts.name,

@@ -165,8 +165,8 @@ fn client_statistics(sources: &Sources<'_>, now: Instant, wall_ms: i64) -> Stati
         ..Default::default()
     };
     if let Some(accumulator) = &shared.producer {
-        let quota = accumulator.quota();
-        (document.msg_cnt, document.msg_size) = (quota.messages(), quota.bytes());
+        let buffer_memory = accumulator.buffer_memory();
+        (document.msg_cnt, document.msg_size) = (buffer_memory.messages(), buffer_memory.bytes());
         document.msg_max = shared.conf.queue_buffering_max_messages.into();
         document.msg_size_max = u64::from(shared.conf.queue_buffering_max_kbytes) * 1024;
     }

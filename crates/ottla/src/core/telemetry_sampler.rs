@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::shared::Shared;
-use crate::cluster::Ctx;
 use crate::consumer::Consumer;
+use crate::context::Ctx;
 use crate::producer::Sender;
 use crate::stats::DurationSum;
 use crate::sys::Instant;
@@ -91,7 +91,7 @@ impl ClientSamples {
         let past = self.sampled_at.map_or(Duration::ZERO, |at| now.since(at));
         self.sampled_at = Some(now);
         self.sampled_time += past;
-        if shared.consumer_queue.attention().waited_on {
+        if shared.consumer_queue.activity().waited_on {
             self.poll_time += past;
         }
     }

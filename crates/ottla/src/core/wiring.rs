@@ -11,14 +11,16 @@ use super::shared::{ClusterInfo, Shared};
 use super::stats_emitter::{self, StatsEmitter};
 use super::telemetry_sampler::{self, TelemetrySampler};
 use crate::admin::Admin;
-use crate::cluster::{Change, Cluster, Ctx};
+use crate::cluster::{Change, Cluster};
 use crate::connection::{
     BrokerKey, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
     Tag,
 };
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Throttle, level};
+use crate::event::{Event, Throttle};
+use crate::log::{DebugContexts, level};
 use crate::producer::Sender;
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicHooks;
@@ -87,7 +89,7 @@ fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
         topics: Arc::new(move |name| topics.topic(name, None, TopicHooks::default())),
         rebalance_event: shared.hooks.rebalance_event,
         commit_event: shared.hooks.commit_event,
-        watcher: shared.hooks.interceptor.clone(),
+        interceptor: shared.hooks.interceptor.clone(),
     }
 }
 
@@ -100,13 +102,14 @@ impl Core {
         };
         let connections = ConnectionTable::new(connection_config, Rng::from_seed(rng.next_u64()));
         let mut connections = connections.with_log(shared.log.clone());
-        let watcher = &shared.hooks.interceptor;
-        if let Some(watcher) = watcher {
-            connections.watch(watcher.clone());
+        let interceptor = &shared.hooks.interceptor;
+        if let Some(interceptor) = interceptor {
+            connections.watch(interceptor.clone());
         }
         let queue = &shared.main_queue;
         let producer = shared.producer.clone();
-        let producer = producer.map(|a| Sender::new(a, &shared.conf, queue.clone()).watched_by(watcher.clone()));
+        let producer =
+            producer.map(|a| Sender::new(a, &shared.conf, queue.clone()).with_interceptor(interceptor.clone()));
         let consumer = shared
             .consumer
             .clone()
@@ -253,7 +256,7 @@ impl Core {
             wake = earliest(wake, producer.poll(&mut ctx, &mut self.cluster));
             if let Some(fatal) = producer.take_fatal() {
                 self.shared.set_fatal(fatal.code, &fatal.message);
-                producer.on_fatal_told();
+                producer.on_fatal_recorded();
             }
         }
         if let Some(consumer) = &mut self.consumer {

@@ -1,11 +1,12 @@
 //! Errors: the codes of `rdkafka.h` and the protocol with their fault and action, and [`Error`], a code with a message.
 
 mod code;
+mod kinds;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use code::{Action, ErrorCode, Fault};
+pub use kinds::{Action, ErrorCode, Fault};
 
 use std::fmt;
 

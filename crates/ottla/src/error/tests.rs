@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 
-use super::code::Action;
+use super::kinds::Action;
 use super::table::{LISTED, UNLISTED};
 use super::{Error, ErrorCode, Fault};
 

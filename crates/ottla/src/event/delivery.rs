@@ -3,9 +3,9 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::batch_builder::{EncodedHeaders, ProducedRecords};
-use super::buffer_memory::BufferMemory;
 use crate::error::Error;
+use crate::memory::BufferMemory;
+use crate::records::{EncodedHeaders, ProducedRecords};
 use crate::sys::Instant;
 use crate::types::{PersistStatus, Topic, offset};
 
@@ -45,14 +45,14 @@ pub struct Delivery {
     /// The records.
     pub(crate) records: ProducedRecords,
     /// Where their room goes back to.
-    pub(crate) quota: Arc<BufferMemory>,
+    pub(crate) buffer_memory: Arc<BufferMemory>,
     /// What went back already.
-    pub(crate) given_back: Room,
+    pub(crate) released: Reservation,
 }
 
 /// Room in the producer's queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Room {
+pub struct Reservation {
     records: u64,
     bytes: u64,
 }
@@ -61,38 +61,38 @@ pub struct Room {
 /// that were can go back before that of the others.
 #[derive(Debug)]
 pub struct Progress<'a> {
-    quota: &'a BufferMemory,
-    handled: Cell<Room>,
-    given_back: Cell<Room>,
+    buffer_memory: &'a BufferMemory,
+    handled: Cell<Reservation>,
+    released: Cell<Reservation>,
 }
 
 impl Progress<'_> {
     /// The application has seen the report of the next record.
     pub fn handled(&self, record: &DeliveredRecord<'_>) {
-        let Room { records, bytes } = self.handled.get();
+        let Reservation { records, bytes } = self.handled.get();
         // That of headers, which are not counted here, goes back with the last record's.
         let payload = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
-        self.handled.set(Room {
+        self.handled.set(Reservation {
             records: records + 1,
             bytes: bytes + payload as u64,
         });
     }
 
     /// Gives the room of handled records back; false when it was given back before.
-    pub fn give_back(&self) -> bool {
-        let (handled, before) = (self.handled.get(), self.given_back.get());
+    pub fn release_handled(&self) -> bool {
+        let (handled, before) = (self.handled.get(), self.released.get());
         if handled.records <= before.records {
             return false;
         }
-        self.given_back.set(handled);
-        self.quota
+        self.released.set(handled);
+        self.buffer_memory
             .release(handled.records - before.records, handled.bytes - before.bytes);
         true
     }
 
-    /// What was given back so far, for [`Delivery::note_given_back`].
-    pub fn given_back(&self) -> Room {
-        self.given_back.get()
+    /// What was given back so far, for [`Delivery::set_released`].
+    pub fn released(&self) -> Reservation {
+        self.released.get()
     }
 }
 
@@ -151,24 +151,24 @@ impl Delivery {
     /// those of earlier turns again.
     pub fn progress(&self) -> Progress<'_> {
         Progress {
-            quota: &self.quota,
+            buffer_memory: &self.buffer_memory,
             handled: Cell::default(),
-            given_back: Cell::new(self.given_back),
+            released: Cell::new(self.released),
         }
     }
 
     /// Keeps in mind what a [`Progress`] gave back.
-    pub fn note_given_back(&mut self, room: Room) {
-        self.given_back = room;
+    pub fn set_released(&mut self, room: Reservation) {
+        self.released = room;
     }
 }
 
 impl Drop for Delivery {
     fn drop(&mut self) {
-        let records = (self.records.len() as u64).saturating_sub(self.given_back.records);
+        let records = (self.records.len() as u64).saturating_sub(self.released.records);
         if records > 0 {
-            let bytes = self.records.payload_bytes().saturating_sub(self.given_back.bytes);
-            self.quota.release(records, bytes);
+            let bytes = self.records.payload_bytes().saturating_sub(self.released.bytes);
+            self.buffer_memory.release(records, bytes);
         }
     }
 }

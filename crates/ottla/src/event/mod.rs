@@ -1,41 +1,31 @@
 //! What the client tells the application, and the queues it travels in.
 
 mod admin;
-mod batch_builder;
-mod buffer_memory;
 mod callbacks;
+mod chunk;
 mod delivery;
-mod log;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod partition;
 mod queue;
-mod records;
-mod reply;
 #[cfg(test)]
 mod test_records;
-mod watcher;
 
 pub use admin::{
     AdminOp, AdminOutcome, AdminResult, ConfigEntry, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
     ResourceResult, ResourceType, TopicResult,
 };
-pub(crate) use batch_builder::{BlockPool, NewRecord, RecordsBuilder, payload_len};
-pub use batch_builder::{EncodedHeaders, HeadersIn, HeadersInIter, Payload, ProducedRecords, RecordMeta};
-pub use buffer_memory::BufferMemory;
 pub use callbacks::expect_callbacks;
 pub(crate) use callbacks::has_callbacks;
-pub use delivery::{DeliveredRecord, Delivery, DeliveryMode, Progress, Room};
-pub use log::{DebugContexts, LogLine, LogSink, Logger, level};
-pub use partition::{FetchBudget, PartitionState, StoredOffset};
+pub use chunk::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};
+pub use delivery::{DeliveredRecord, Delivery, DeliveryMode, Progress, Reservation};
+pub use partition::{PartitionState, StoredOffset};
 pub use queue::{Notify, Queue, QueueActivity};
-pub use records::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};
-pub use reply::Reply;
-pub use watcher::{BrokerState, Interceptor, RequestInfo};
 
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode};
+use crate::log::LogLine;
 use crate::stats::Statistics;
 use crate::types::{PartitionOffset, TopicPartition};
 
@@ -74,7 +64,7 @@ pub struct PartitionNotice {
     /// Names the partition where no state exists for it.
     pub tp: Option<TopicPartition>,
     /// The partition's epoch when this was queued; dropped when the partition has moved on.
-    pub epoch: u32,
+    pub fetch_generation: u32,
     /// [`ErrorCode::L_PARTITION_EOF`] or an error.
     pub error: Error,
     /// The offset it is about.
@@ -142,7 +132,10 @@ impl Event {
     pub fn is_stale(&self) -> bool {
         match self {
             Event::Records(c) => c.is_stale(),
-            Event::Partition(n) => n.partition.as_ref().is_some_and(|p| p.epoch() != n.epoch),
+            Event::Partition(n) => n
+                .partition
+                .as_ref()
+                .is_some_and(|p| p.fetch_generation() != n.fetch_generation),
             _ => false,
         }
     }

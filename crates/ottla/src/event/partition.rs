@@ -4,78 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::queue::Queue;
-use crate::sys::Waker;
-use crate::sys::sync::{AtomicBool, AtomicI32, AtomicI64, AtomicU32, AtomicU64, Mutex};
+use crate::memory::FetchBudget;
+use crate::sys::sync::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Mutex};
 use crate::types::{Topic, TopicPartition, offset};
-
-/// Counts fetched bytes and records that the application has not taken yet, over all partitions of a consumer
-/// (`queued.max.messages.kbytes`, `queued.min.messages`). Thread-safe.
-pub struct FetchBudget {
-    bytes: AtomicU64,
-    /// The fetcher waits for room: the next release wakes it.
-    starved: AtomicBool,
-    /// Partitions whose queues fell below what [`PartitionState::arm`] said.
-    drained: Mutex<Vec<u32>>,
-    waker: Arc<dyn Waker>,
-}
-
-impl std::fmt::Debug for FetchBudget {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FetchBudget")
-            .field("bytes", &self.bytes)
-            .finish_non_exhaustive()
-    }
-}
-
-impl FetchBudget {
-    /// An empty budget; `waker` wakes the fetcher.
-    pub fn new(waker: Arc<dyn Waker>) -> Self {
-        FetchBudget {
-            bytes: AtomicU64::new(0),
-            starved: AtomicBool::new(false),
-            drained: Mutex::new(Vec::new()),
-            waker,
-        }
-    }
-
-    /// Bytes held now.
-    pub fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Acquire)
-    }
-
-    /// Says that the fetcher stopped for lack of room. After setting this it must look at the counts once more: a
-    /// release may have come in between. An exchange, as in a release: whichever of the two comes second knows what was
-    /// counted before the first.
-    pub fn set_starved(&self) {
-        self.starved.swap(true, Ordering::AcqRel);
-    }
-
-    /// Whether room was freed, or nobody had said that it was lacking, since [`set_starved`](Self::set_starved).
-    pub fn is_relieved(&self) -> bool {
-        !self.starved.load(Ordering::Acquire)
-    }
-
-    /// The ids of the partitions that ran low since the last call.
-    pub fn take_drained(&self) -> Vec<u32> {
-        std::mem::take(&mut self.drained.lock())
-    }
-
-    fn on_drained(&self, id: u32) {
-        self.drained.lock().push(id);
-        self.waker.wake();
-    }
-
-    fn take(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::AcqRel);
-    }
-
-    fn release(&self, bytes: u64) {
-        self.bytes.fetch_sub(bytes, Ordering::AcqRel);
-        if self.starved.swap(false, Ordering::AcqRel) {
-            self.waker.wake();
-        }
-    }
-}
 
 /// The offset to commit for a partition, with what goes along.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,7 +34,7 @@ impl StoredOffset {
 /// A chunk writes to the place that was the partition's when it was fetched. A record that a thread is taking while
 /// another one seeks has been handed out, but no longer moves the position, nor what will be committed.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct PositionTracker {
     /// The next offset that the application will see, or `offset::INVALID` before the first record.
     position: AtomicI64,
     position_leader_epoch: AtomicI32,
@@ -112,9 +43,9 @@ pub(super) struct Place {
     taken_leader_epoch: AtomicI32,
 }
 
-impl Place {
+impl PositionTracker {
     fn new(position: (i64, i32), taken: (i64, i32)) -> Arc<Self> {
-        Arc::new(Place {
+        Arc::new(PositionTracker {
             position: AtomicI64::new(position.0),
             position_leader_epoch: AtomicI32::new(position.1),
             taken: AtomicI64::new(taken.0),
@@ -155,14 +86,14 @@ const NOWHERE: (i64, i32) = (offset::INVALID, -1);
 #[derive(Debug)]
 struct Progress {
     /// Where the application stands. A seek or a new beginning puts another place here.
-    place: Arc<Place>,
+    place: Arc<PositionTracker>,
     /// What the application has stored itself.
     stored: StoredOffset,
     /// The partition is assigned or started: offsets can be stored.
     consumed: bool,
 }
 
-/// One consumed partition. The fetcher raises `epoch` at every seek, pause, stop and revocation, so that what was
+/// One consumed partition. The fetcher raises `fetch_generation` at every seek, pause, stop and revocation, so that what was
 /// fetched before is recognised as stale wherever it waits.
 #[derive(Debug)]
 pub struct PartitionState {
@@ -172,15 +103,15 @@ pub struct PartitionState {
     partition: i32,
     queue: Arc<Queue>,
     budget: Arc<FetchBudget>,
-    epoch: AtomicU32,
+    fetch_generation: AtomicU32,
     /// How often consuming began anew: offsets from before mean nothing any more.
-    beginning: AtomicU32,
+    restarts: AtomicU32,
     /// Records waiting in queues.
     queued: AtomicU64,
     /// Records that were dropped because they had become stale.
     dropped: AtomicU64,
     /// When fewer records than this wait, the fetcher wants to know; 0 when it does not.
-    hungry_below: AtomicU64,
+    drain_threshold: AtomicU64,
     progress: Mutex<Progress>,
     /// Handing a record to the application stores its offset (`enable.auto.offset.store`).
     auto_store: bool,
@@ -204,13 +135,13 @@ impl PartitionState {
             partition,
             queue,
             budget,
-            epoch: AtomicU32::new(0),
-            beginning: AtomicU32::new(0),
+            fetch_generation: AtomicU32::new(0),
+            restarts: AtomicU32::new(0),
             queued: AtomicU64::new(0),
             dropped: AtomicU64::new(0),
-            hungry_below: AtomicU64::new(0),
+            drain_threshold: AtomicU64::new(0),
             progress: Mutex::new(Progress {
-                place: Place::new(NOWHERE, NOWHERE),
+                place: PositionTracker::new(NOWHERE, NOWHERE),
                 stored: StoredOffset::nothing(),
                 consumed: false,
             }),
@@ -246,46 +177,46 @@ impl PartitionState {
     }
 
     /// The present epoch.
-    pub fn epoch(&self) -> u32 {
-        self.epoch.load(Ordering::Acquire)
+    pub fn fetch_generation(&self) -> u32 {
+        self.fetch_generation.load(Ordering::Acquire)
     }
 
     /// Makes everything fetched so far stale. A record that another thread is taking just now still moves the position.
-    pub fn raise_epoch(&self) -> u32 {
-        self.epoch.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
+    pub fn advance_fetch_generation(&self) -> u32 {
+        self.fetch_generation.fetch_add(1, Ordering::AcqRel).wrapping_add(1)
     }
 
     /// Makes everything fetched so far stale and moves the position; what is to be committed stays as it is.
     pub fn jump(&self, offset: i64) {
-        self.raise_epoch();
+        self.advance_fetch_generation();
         let mut progress = self.progress.lock();
-        progress.place = Place::new((offset, -1), progress.place.taken());
+        progress.place = PositionTracker::new((offset, -1), progress.place.taken());
     }
 
     /// Makes everything fetched so far stale: consuming begins anew, nothing was handed out and nothing is to be committed.
     /// `leader_epoch` is that of the record before the one to begin with, or -1.
-    pub fn begin_anew(&self, leader_epoch: i32) {
-        self.raise_epoch();
-        self.beginning.fetch_add(1, Ordering::AcqRel);
+    pub fn restart(&self, leader_epoch: i32) {
+        self.advance_fetch_generation();
+        self.restarts.fetch_add(1, Ordering::AcqRel);
         *self.progress.lock() = Progress {
-            place: Place::new((offset::INVALID, leader_epoch), NOWHERE),
+            place: PositionTracker::new((offset::INVALID, leader_epoch), NOWHERE),
             stored: StoredOffset::nothing(),
             consumed: true,
         };
     }
 
-    /// Changes with every [`begin_anew`](Self::begin_anew).
-    pub fn beginning(&self) -> u32 {
-        self.beginning.load(Ordering::Acquire)
+    /// Changes with every [`restart`](Self::restart).
+    pub fn restarts(&self) -> u32 {
+        self.restarts.load(Ordering::Acquire)
     }
 
     /// Makes everything fetched so far stale: consuming ends, and no offset can be stored any more.
     pub fn end(&self) {
-        self.raise_epoch();
+        self.advance_fetch_generation();
         self.progress.lock().consumed = false;
     }
 
-    pub(super) fn place(&self) -> Arc<Place> {
+    pub(super) fn place(&self) -> Arc<PositionTracker> {
         self.progress.lock().place.clone()
     }
 
@@ -348,14 +279,14 @@ impl PartitionState {
 
     /// Asks to be told when fewer than `records` records wait. False when that is so already: then nothing is told.
     pub fn arm(&self, records: u64) -> bool {
-        self.hungry_below.swap(records, Ordering::AcqRel);
+        self.drain_threshold.swap(records, Ordering::AcqRel);
         // A record may have been taken between the caller's look at the count and the line above.
-        self.queued.load(Ordering::Acquire) >= records || self.hungry_below.swap(0, Ordering::AcqRel) == 0
+        self.queued.load(Ordering::Acquire) >= records || self.drain_threshold.swap(0, Ordering::AcqRel) == 0
     }
 
     /// Takes back [`arm`](Self::arm).
     pub fn disarm(&self) {
-        self.hungry_below.store(0, Ordering::Release);
+        self.drain_threshold.store(0, Ordering::Release);
     }
 
     /// Low and high watermark as last seen; [`offset::INVALID`] when never seen.
@@ -383,8 +314,8 @@ impl PartitionState {
         self.budget.release(bytes);
         // Read by a step that also writes, so that it and `arm` have an order: a plain load may miss an `arm` that has
         // itself missed what was counted above.
-        let limit = self.hungry_below.fetch_add(0, Ordering::AcqRel);
-        if left < limit && self.hungry_below.swap(0, Ordering::AcqRel) != 0 {
+        let limit = self.drain_threshold.fetch_add(0, Ordering::AcqRel);
+        if left < limit && self.drain_threshold.swap(0, Ordering::AcqRel) != 0 {
             self.budget.on_drained(self.id);
         }
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::Event;
 use super::callbacks::expect_callbacks;
-use super::records::Chunk;
+use super::chunk::Chunk;
+use crate::memory::EmptyListener;
 use crate::sys::forks;
 use crate::sys::sync::{Condvar, Deadline, Mutex, MutexGuard, process_wide, wait_while};
 
@@ -100,7 +101,7 @@ enum Look<T> {
     Again,
 }
 
-/// Whether a queue is served, see [`Queue::attention`].
+/// Whether a queue is served, see [`Queue::activity`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueActivity {
     /// How often somebody came to take an item.
@@ -475,7 +476,7 @@ impl Queue {
     }
 
     /// Whether somebody serves this queue, or the one that it is forwarded to.
-    pub fn attention(&self) -> QueueActivity {
+    pub fn activity(&self) -> QueueActivity {
         self.at_target(|_, inner| QueueActivity {
             visits: inner.visits,
             waited_on: inner.waiting > 0,
@@ -530,6 +531,12 @@ impl Queue {
             }
             out
         })
+    }
+}
+
+impl EmptyListener for Queue {
+    fn on_empty(&self) {
+        self.wake_all();
     }
 }
 

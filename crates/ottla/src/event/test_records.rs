@@ -6,8 +6,9 @@ use bytes::Bytes;
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchIter, BatchParams, RecordEncoder, TimestampType, seal_batch};
 
-use super::{Chunk, ChunkBuilder, FetchBudget, PartitionState, Queue};
+use super::{Chunk, ChunkBuilder, PartitionState, Queue};
 use crate::config::{Conf, TopicConfig};
+use crate::memory::FetchBudget;
 use crate::sys::Waker;
 use crate::types::{ClientKind, Topic, TopicHooks};
 
@@ -53,5 +54,5 @@ pub(super) fn chunk(partition: &Arc<PartitionState>) -> Chunk {
     let batch = BatchIter::new(sealed.clone()).next().unwrap().unwrap();
     let mut builder = ChunkBuilder::new();
     builder.push(batch.decompress(1000).unwrap(), 0, 0, 1).unwrap();
-    builder.finish(partition, partition.epoch(), 1).unwrap()
+    builder.finish(partition, partition.fetch_generation(), 1).unwrap()
 }

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::once_table::OnceTable;
+use super::append_only_table::AppendOnlyTable;
 use super::partition_queue::{Limits, RECORD_OVERHEAD_MAX};
-use super::topic_queue::{Offered, TopicQueue};
+use super::topic_queue::{OfferOutcome, TopicQueue};
 use super::{PartitionId, Record};
 use crate::config::ClientConfig;
 use crate::error::{Error, ErrorCode};
-use crate::event::{BlockPool, BufferMemory, DeliveryMode, NewRecord, Payload, ProducedRecords, payload_len};
+use crate::event::DeliveryMode;
+use crate::memory::BufferMemory;
+use crate::records::{BlockPool, NewRecord, Payload, ProducedRecords, payload_len};
 use crate::sys::sync::{AtomicBool, AtomicU64, AtomicUsize, Mutex};
 use crate::sys::{Instant, Rng, SharedClock, Waker};
 use crate::types::Topic;
@@ -20,7 +22,7 @@ use crate::types::Topic;
 struct ReadyList {
     ids: Vec<PartitionId>,
     /// When the client's thread looks here by itself; [`Instant::ORIGIN`] while it is awake or on its way.
-    looks_at: Instant,
+    wakes_at: Instant,
 }
 
 /// A fatal error came up.
@@ -37,9 +39,9 @@ const INLINE_BYTES_MAX: u64 = 64 * 1024;
 /// Records count against `queue.buffering.max.messages` and `queue.buffering.max.kbytes` from here until their delivery
 /// report was handled.
 pub struct Accumulator {
-    topics: OnceTable<TopicQueue>,
+    topics: AppendOnlyTable<TopicQueue>,
     ready: Mutex<ReadyList>,
-    quota: Arc<BufferMemory>,
+    buffer_memory: Arc<BufferMemory>,
     limits: Limits,
     pool: Arc<BlockPool>,
     max_record: u64,
@@ -56,13 +58,13 @@ pub struct Accumulator {
     /// Why no records are taken: [`FATAL`], [`NO_TRANSACTION`], both, or 0.
     refusing: AtomicUsize,
     closed: AtomicBool,
-    doubtful_inits: AtomicUsize,
+    unanswered_inits: AtomicUsize,
 }
 
 impl std::fmt::Debug for Accumulator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Accumulator")
-            .field("quota", &self.quota)
+            .field("quota", &self.buffer_memory)
             .finish_non_exhaustive()
     }
 }
@@ -104,12 +106,12 @@ impl Accumulator {
         let kbytes = u64::from(conf.queue_buffering_max_kbytes);
         let max_messages = u64::from(conf.queue_buffering_max_messages);
         Accumulator {
-            topics: OnceTable::new(),
+            topics: AppendOnlyTable::new(),
             ready: Mutex::new(ReadyList {
                 ids: Vec::new(),
-                looks_at: Instant::ORIGIN,
+                wakes_at: Instant::ORIGIN,
             }),
-            quota: Arc::new(BufferMemory::new(max_messages, kbytes.saturating_mul(1024))),
+            buffer_memory: Arc::new(BufferMemory::new(max_messages, kbytes.saturating_mul(1024))),
             limits: Limits {
                 records: count(conf.batch_num_messages).max(1),
                 bytes: count(conf.batch_size.min(conf.message_max_bytes)),
@@ -128,7 +130,7 @@ impl Accumulator {
             full: AtomicBool::new(false),
             refusing: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
-            doubtful_inits: AtomicUsize::new(0),
+            unanswered_inits: AtomicUsize::new(0),
         }
     }
 
@@ -145,12 +147,12 @@ impl Accumulator {
     /// the client is being closed.
     pub fn produce(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
-        if !self.quota.try_take(size) {
+        if !self.buffer_memory.try_acquire(size) {
             self.on_full();
             return Err(Error::new(ErrorCode::L_QUEUE_FULL, "").into_retriable());
         }
         self.place(topic, partition, record, size)
-            .inspect_err(|_| self.quota.release(1, size))
+            .inspect_err(|_| self.buffer_memory.release(1, size))
     }
 
     /// Nothing more can join the open batches: they are sent.
@@ -168,9 +170,9 @@ impl Accumulator {
     pub fn produce_blocking(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>) -> Result<(), Error> {
         let size = self.check(&record)?;
         let ended = || self.check_open().is_err();
-        while !self.quota.try_take(size) {
+        while !self.buffer_memory.try_acquire(size) {
             self.on_full();
-            if self.quota.take_waiting(size, ended) {
+            if self.buffer_memory.acquire(size, ended) {
                 break;
             }
             self.check_open()?;
@@ -178,7 +180,7 @@ impl Accumulator {
         // What was open at first may have ended meanwhile, a transaction above all.
         self.check_open()
             .and_then(|()| self.place(topic, partition, record, size))
-            .inspect_err(|_| self.quota.release(1, size))
+            .inspect_err(|_| self.buffer_memory.release(1, size))
     }
 
     /// Whether a partition has a leader, as far as metadata tells.
@@ -197,19 +199,19 @@ impl Accumulator {
     /// Has the topic's metadata fetched now, so that the first record need not wait for it.
     pub fn announce(&self, topic: &Arc<Topic>) {
         if self.queue_of(topic).is_some_and(|t| t.count() == 0) {
-            self.list(PartitionId::topic_itself(index_of(topic)), Instant::ORIGIN);
+            self.add_ready(PartitionId::topic_itself(index_of(topic)), Instant::ORIGIN);
         }
     }
 
     /// Records not settled yet, or whose delivery reports were not handled yet.
     pub fn outstanding(&self) -> usize {
-        usize::try_from(self.quota.messages()).unwrap_or(usize::MAX)
+        usize::try_from(self.buffer_memory.messages()).unwrap_or(usize::MAX)
     }
 
     /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often.
     pub fn flush_begin(&self) {
         self.flushing.fetch_add(1, Ordering::AcqRel);
-        self.ready.lock().looks_at = Instant::ORIGIN;
+        self.ready.lock().wakes_at = Instant::ORIGIN;
         self.waker.drive_inline();
     }
 
@@ -222,8 +224,8 @@ impl Accumulator {
 
     /// Refuses every later record with [`L_FATAL`](ErrorCode::L_FATAL).
     pub fn set_fatal(&self) {
-        self.refuse_for(FATAL, true);
-        self.quota.wake_all();
+        self.set_refusal(FATAL, true);
+        self.buffer_memory.wake_all();
     }
 
     /// Whether [`set_fatal`](Self::set_fatal) was called.
@@ -233,24 +235,24 @@ impl Accumulator {
 
     /// Has a transactional producer take records, or refuse them with [`L_STATE`](ErrorCode::L_STATE).
     pub(super) fn set_in_transaction(&self, open: bool) {
-        self.refuse_for(NO_TRANSACTION, !open);
-        self.quota.wake_all();
+        self.set_refusal(NO_TRANSACTION, !open);
+        self.buffer_memory.wake_all();
     }
 
     /// A request for the transactional id was sent, and nobody will tell what became of it.
-    pub fn add_doubtful_init(&self) {
-        self.doubtful_inits.fetch_add(1, Ordering::AcqRel);
+    pub fn count_unanswered_init(&self) {
+        self.unanswered_inits.fetch_add(1, Ordering::AcqRel);
     }
 
     /// How many requests for the transactional id (InitProducerId) were sent of which nobody told what became of them. A
     /// coordinator that serves, or has served, one of them beside the one that was answered takes the id away from this
     /// producer, as for another one. Asked again with an epoch it knows what it has answered already (KIP-360), but not
     /// without, nor once it has forgotten the producer.
-    pub fn doubtful_inits(&self) -> usize {
-        self.doubtful_inits.load(Ordering::Acquire)
+    pub fn unanswered_inits(&self) -> usize {
+        self.unanswered_inits.load(Ordering::Acquire)
     }
 
-    fn refuse_for(&self, why: usize, yes: bool) {
+    fn set_refusal(&self, why: usize, yes: bool) {
         let set = |before: usize| Some(if yes { before | why } else { before & !why });
         let _ = self.refusing.fetch_update(Ordering::AcqRel, Ordering::Relaxed, set);
     }
@@ -296,7 +298,7 @@ impl Accumulator {
             self.full.store(false, Ordering::Relaxed);
         }
         let queue = self.queue_of(topic).ok_or_else(unknown)?;
-        expect(&record.value);
+        prefetch(&record.value);
         let now = self.clock.now();
         let record = NewRecord {
             key: record.key,
@@ -315,13 +317,13 @@ impl Accumulator {
         if count == 0 || asked >= count {
             let size = usize::try_from(size).unwrap_or(usize::MAX);
             match queue.offer(&record, size, asked, &self.limits, &self.pool)? {
-                Offered::Waits(listing) => {
+                OfferOutcome::Waits(listing) => {
                     if listing {
-                        self.list(PartitionId::topic_itself(index_of(topic)), now);
+                        self.add_ready(PartitionId::topic_itself(index_of(topic)), now);
                     }
                     return Ok(());
                 }
-                Offered::Known => {}
+                OfferOutcome::Known => {}
             }
             count = queue.count();
         }
@@ -349,8 +351,9 @@ impl Accumulator {
             let topic = index_of(queue.topic());
             let id = PartitionId { topic, partition };
             // Whoever sends one record at a time waits for it anyway.
-            let lone = due <= now && self.quota.messages() == 1 && self.quota.bytes() <= INLINE_BYTES_MAX;
-            if self.must_wake(id, due) {
+            let lone =
+                due <= now && self.buffer_memory.messages() == 1 && self.buffer_memory.bytes() <= INLINE_BYTES_MAX;
+            if self.needs_wake(id, due) {
                 if lone {
                     self.waker.drive_inline();
                 } else {
@@ -369,7 +372,7 @@ impl Accumulator {
         };
         if let Some(due) = target.append_batch(records, now) {
             let topic = index_of(queue.topic());
-            self.list(PartitionId { topic, partition }, due);
+            self.add_ready(PartitionId { topic, partition }, due);
         }
         queue.unstick(partition);
     }
@@ -380,21 +383,21 @@ impl Accumulator {
     }
 
     /// Has the client's thread look at a partition by `due`; wakes it only when it would not do so by itself.
-    fn list(&self, id: PartitionId, due: Instant) {
-        if self.must_wake(id, due) {
+    fn add_ready(&self, id: PartitionId, due: Instant) {
+        if self.needs_wake(id, due) {
             self.waker.wake();
         }
     }
 
     /// Puts a partition into the list; true when the client's thread would look there later than `due`.
-    fn must_wake(&self, id: PartitionId, due: Instant) -> bool {
+    fn needs_wake(&self, id: PartitionId, due: Instant) -> bool {
         let mut ready = self.ready.lock();
         ready.ids.push(id);
         // Nothing lingers during a flush. One that begins after this wakes the client's thread, which finds the partition.
         let due = if self.is_flushing() { Instant::ORIGIN } else { due };
-        let wake = ready.looks_at > due;
+        let wake = ready.wakes_at > due;
         if wake {
-            ready.looks_at = Instant::ORIGIN;
+            ready.wakes_at = Instant::ORIGIN;
         }
         drop(ready);
         wake
@@ -412,20 +415,20 @@ impl Accumulator {
     // ---------------------------------------------------------------- for the client's thread
 
     /// Exchanges the list of partitions to look at for `empty`. From now on nobody needs to wake the client's thread
-    /// until it has called [`rest_until`](Self::rest_until).
+    /// until it has called [`set_wake_time`](Self::set_wake_time).
     pub(super) fn take_ready(&self, empty: &mut Vec<PartitionId>) {
         let mut ready = self.ready.lock();
         std::mem::swap(&mut ready.ids, empty);
-        ready.looks_at = Instant::ORIGIN;
+        ready.wakes_at = Instant::ORIGIN;
     }
 
     /// Says when the client's thread will look at the list by itself. False when it has to look again at once.
-    pub(super) fn rest_until(&self, wake: Option<Instant>) -> bool {
+    pub(super) fn set_wake_time(&self, wake: Option<Instant>) -> bool {
         let mut ready = self.ready.lock();
         if !ready.ids.is_empty() {
             return false;
         }
-        ready.looks_at = wake.unwrap_or(Instant::NEVER);
+        ready.wakes_at = wake.unwrap_or(Instant::NEVER);
         true
     }
 
@@ -469,26 +472,26 @@ impl Accumulator {
     }
 
     /// Counts what is held.
-    pub(crate) fn quota(&self) -> &Arc<BufferMemory> {
-        &self.quota
+    pub(crate) fn buffer_memory(&self) -> &Arc<BufferMemory> {
+        &self.buffer_memory
     }
 
     /// Refuses every later record.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        self.quota.wake_all();
+        self.buffer_memory.wake_all();
     }
 }
 
 /// So much of a value is fetched before the partition's lock is taken: of longer ones the processor foresees the rest.
-const FETCHED_MAX: usize = 2048;
+const PREFETCH_MAX: usize = 2048;
 
 /// Fetches a value that will be copied while the clock is read, so that the partition's lock is not held while memory is
 /// waited for.
 #[inline]
-fn expect(value: &Payload<'_>) {
+fn prefetch(value: &Payload<'_>) {
     let bytes = value.as_slice().unwrap_or_default();
-    ottla_cache::will_read_all(bytes.get(..FETCHED_MAX).unwrap_or(bytes));
+    ottla_cpu_hints::will_read_all(bytes.get(..PREFETCH_MAX).unwrap_or(bytes));
 }
 
 fn index_of(topic: &Topic) -> u32 {

@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 use std::thread;
 
-use super::super::tests::played::{EPOCH_MS, Hand};
+use super::super::tests::fake_brokers::{EPOCH_MS, FakeClock};
 use super::*;
 use crate::config::{Conf, TopicConfig};
-use crate::event::{HeadersIn, Payload};
+use crate::records::{HeadersIn, Payload};
 use crate::types::{ClientKind, PARTITION_UA, TopicHooks};
 
-fn accumulator(settings: &[(&str, &str)]) -> (Arc<Accumulator>, Arc<Hand>, TopicConfig) {
+fn accumulator(settings: &[(&str, &str)]) -> (Arc<Accumulator>, Arc<FakeClock>, TopicConfig) {
     let mut conf = Conf::new();
     for (name, value) in settings {
         conf.set(name, *value).unwrap();
     }
     let (conf, topic) = conf.finalize(ClientKind::Producer).unwrap();
-    let hand = Arc::new(Hand::default());
+    let hand = Arc::new(FakeClock::default());
     let acc = Accumulator::new(&conf, DeliveryMode::All, hand.clone(), hand.clone());
     (Arc::new(acc), hand, topic)
 }
@@ -101,11 +101,11 @@ fn threads_share_partitions_without_loss() {
                     log.push((t, i));
                 }
                 total += batch.records.len();
-                acc.quota()
+                acc.buffer_memory()
                     .release(batch.records.len() as u64, batch.records.payload_bytes());
             }
         }
-        if !acc.rest_until(None) {
+        if !acc.set_wake_time(None) {
             continue;
         }
         thread::yield_now();
@@ -245,7 +245,7 @@ fn records_produced_during_a_flush_wake_the_clients_thread() {
     let mut rest = || {
         acc.take_ready(&mut ids);
         ids.clear();
-        assert!(acc.rest_until(Some(Instant::ORIGIN.plus_ms(50_000))));
+        assert!(acc.set_wake_time(Some(Instant::ORIGIN.plus_ms(50_000))));
         hand.wakes.store(0, Ordering::Relaxed);
     };
     let woken = || hand.wakes.load(Ordering::Relaxed) > 0;
@@ -278,7 +278,7 @@ fn a_record_that_waits_for_room_is_refused_when_the_transaction_ends() {
     thread::sleep(Duration::from_millis(20));
     acc.set_in_transaction(false);
     // The purge of an abort makes room.
-    acc.quota.release(1, 1);
+    acc.buffer_memory.release(1, 1);
     assert_eq!(waiting.join().unwrap().unwrap_err().code, ErrorCode::L_STATE);
     assert_eq!(acc.outstanding(), 0);
     acc.set_in_transaction(true);

@@ -3,9 +3,9 @@
 use ottla_protocol::Records;
 use ottla_protocol::compression::Codec;
 
-use super::numbering::SequenceStamp;
+use super::sequence::SequenceStamp;
 use crate::error::ErrorCode;
-use crate::event::ProducedRecords;
+use crate::records::ProducedRecords;
 use crate::sys::Instant;
 use crate::types::PersistStatus;
 

@@ -6,8 +6,8 @@ use ottla_protocol::Uuid;
 
 use super::PartitionId;
 use super::batch::Batch;
-use crate::cluster::Ctx;
 use crate::connection::{BrokerKey, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::types::NodeId;
 

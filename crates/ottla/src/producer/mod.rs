@@ -17,34 +17,34 @@
 //! their first one, and whatever goes back for a retry is put where its number belongs. With several requests in
 //! flight a retried batch may still be written after later ones, unless `max.in.flight.requests.per.connection` is 1.
 //!
-//! Idempotence (`numbering.rs`): each batch keeps the sequence numbers that it got with its first request; the broker keeps
+//! Idempotence (`sequences.rs`): each batch keeps the sequence numbers that it got with its first request; the broker keeps
 //! the order and knows batches again. Epochs belong to partitions, so a partition that must begin anew disturbs no other.
 //!
 //! Lock order: a topic's unassigned records, then a partition, then the ready list. No lock is held while the
 //! application's code runs.
 
 mod accumulator;
+mod append_only_table;
 mod batch;
-mod destination;
-mod dispatch;
-mod identity;
+mod broker_queue;
 mod in_flight;
-mod lane;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
-mod numbering;
-mod once_table;
 mod partition_queue;
+mod partition_sender;
 mod partitioner;
+mod produce_request;
+mod produce_response;
+mod producer_id;
 mod record_errors;
+mod retry_policy;
 mod sender;
-mod settle;
+mod sequence;
 mod statistics;
 mod timers;
 mod topic_queue;
 mod transactions;
 mod upkeep;
-mod verdict;
 mod wire;
 
 pub use accumulator::Accumulator;
@@ -56,8 +56,8 @@ pub use transactions::{TransactionCall, TransactionReply};
 use std::sync::Arc;
 
 use crate::error::Error;
-use crate::event::Reply;
-pub use crate::event::{HeadersIn, Payload};
+pub use crate::records::{HeadersIn, Payload};
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::Topic;
 

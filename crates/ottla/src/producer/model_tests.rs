@@ -12,7 +12,8 @@ use super::topic_queue::TopicQueue;
 use super::{PartitionId, Record};
 use crate::config::{ClientConfig, Conf, TopicConfig};
 use crate::error::{Error, ErrorCode};
-use crate::event::{DeliveryMode, HeadersIn, Payload, payload_len};
+use crate::event::DeliveryMode;
+use crate::records::{HeadersIn, Payload, payload_len};
 use crate::sys::sync::Flaw;
 use crate::sys::sync::model_tests::{self, ModelWaker, join, must_catch, spawn};
 use crate::sys::sync::thread::JoinHandle;
@@ -71,7 +72,7 @@ impl AccumulatorModel {
             let mut ids = Vec::new();
             accumulator.take_ready(&mut ids);
             accumulator.topic(0).unwrap().set_count(count, Instant::NEVER);
-            assert!(accumulator.rest_until(None));
+            assert!(accumulator.set_wake_time(None));
         }
         AccumulatorModel {
             accumulator: Arc::new(accumulator),
@@ -126,8 +127,8 @@ impl AccumulatorModel {
         for batch in batches {
             assert!(batch.records.len() <= 2);
             self.got.extend(batch.records.iter().map(|r| r.opaque));
-            let quota = self.accumulator.quota();
-            quota.release(batch.records.len() as u64, batch.records.payload_bytes());
+            let buffer_memory = self.accumulator.buffer_memory();
+            buffer_memory.release(batch.records.len() as u64, batch.records.payload_bytes());
         }
         opened.is_some()
     }
@@ -147,9 +148,9 @@ impl AccumulatorModel {
             if flushing && std::mem::take(&mut lingers) {
                 self.collect(0, true);
             }
-            assert!(self.accumulator.quota().messages() <= 4);
+            assert!(self.accumulator.buffer_memory().messages() <= 4);
             let wake = lingers.then(|| Still.now().plus_ms(1000));
-            if self.got.len() < n && self.accumulator.rest_until(wake) {
+            if self.got.len() < n && self.accumulator.set_wake_time(wake) {
                 self.waker.wait();
             }
         }
@@ -165,8 +166,8 @@ impl AccumulatorModel {
             let order: Vec<usize> = self.got.iter().copied().filter(|r| thread.contains(r)).collect();
             assert_eq!(order, *thread, "in the order in which its thread produced it");
         }
-        let quota = self.accumulator.quota();
-        assert_eq!((quota.messages(), quota.bytes()), (0, 0));
+        let buffer_memory = self.accumulator.buffer_memory();
+        assert_eq!((buffer_memory.messages(), buffer_memory.bytes()), (0, 0));
     }
 }
 
@@ -212,7 +213,7 @@ fn an_opened_batch_starts_its_timer() {
             let mut ids = Vec::new();
             model.accumulator.take_ready(&mut ids);
             timers += ids.iter().filter(|id| model.collect(id.partition, false)).count();
-            if timers < 2 && model.accumulator.rest_until(None) {
+            if timers < 2 && model.accumulator.set_wake_time(None) {
                 model.waker.wait();
             }
         }
@@ -283,7 +284,7 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
                 model.ids = ids;
                 break;
             }
-            if model.accumulator.rest_until(None) {
+            if model.accumulator.set_wake_time(None) {
                 model.waker.wait();
             }
         }
@@ -319,10 +320,10 @@ fn the_end_finds_what_was_taken() {
         let produced = producing.join().unwrap();
         assert!(produced.is_ok() || produced.is_err_and(|e| e.code == ErrorCode::L_DESTROY));
         // What came after the last look, which nobody hears of any more.
-        model.give_up();
-        assert!(model.got.is_sorted());
-        let quota = model.accumulator.quota();
-        assert_eq!((quota.messages(), quota.bytes()), (0, 0));
+        shop.give_up();
+        assert!(shop.got.is_sorted());
+        let buffer_memory = shop.accumulator.buffer_memory();
+        assert_eq!((buffer_memory.messages(), buffer_memory.bytes()), (0, 0));
     });
 }
 
@@ -334,19 +335,19 @@ fn the_end_lets_blocked_threads_go() {
         let threads = [model.produce(true, &[(0, 1), (0, 2)]), model.produce(true, &[(0, 3)])];
         model.accumulator.close();
         assert!(join(threads).iter().any(Result::is_err), "there is room for one record");
-        model.give_up();
-        assert_eq!(model.accumulator.quota().messages(), 0);
+        shop.give_up();
+        assert_eq!(shop.accumulator.buffer_memory().messages(), 0);
     });
 }
 
 impl AccumulatorModel {
-    /// As `Sender::give_up_queued`.
+    /// As `Sender::fail_queued`.
     fn give_up(&mut self) {
         let accumulator = self.accumulator.clone();
         for (_, topic) in accumulator.topics() {
             for waiting in topic.take_unassigned() {
-                let quota = accumulator.quota();
-                quota.release(waiting.records.len() as u64, waiting.records.payload_bytes());
+                let buffer_memory = accumulator.buffer_memory();
+                buffer_memory.release(waiting.records.len() as u64, waiting.records.payload_bytes());
             }
             let used: Vec<i32> = topic.used_partitions().map(|(p, _)| p).collect();
             for partition in used {

@@ -9,7 +9,7 @@ use ottla_protocol::record::BATCH_HEADER_LEN;
 
 use super::batch::Batch;
 use super::statistics::sum;
-use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
+use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;
 use crate::sys::sync::{AtomicBool, SpinMutex};
 
@@ -63,7 +63,7 @@ struct Inner {
 
 /// What waits in a [`PartitionQueue`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Held {
+pub(super) struct QueuedCounts {
     pub(super) messages: u64,
     /// Of keys, values and headers.
     pub(super) bytes: u64,
@@ -167,14 +167,14 @@ impl PartitionQueue {
     }
 
     /// What waits here.
-    pub(super) fn holds(&self) -> Held {
+    pub(super) fn holds(&self) -> QueuedCounts {
         let inner = self.inner.lock();
         let (mut messages, mut bytes) = sum(inner.closed.iter().map(|b| &b.records));
         if let Some(open) = &inner.open {
             messages += open.len() as u64;
             bytes += open.payload_bytes();
         }
-        Held {
+        QueuedCounts {
             messages,
             bytes,
             ever: inner.next_id,

@@ -11,14 +11,14 @@ use ottla_protocol::api::produce::PartitionProduceResponse;
 
 use super::PartitionId;
 use super::batch::Batch;
+use super::retry_policy::RetryDecision;
 use super::sender::Sender;
-use super::verdict::Verdict;
-use crate::cluster::Ctx;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 
 impl Sender {
     /// Settles a batch of which single records were refused; gives it back when none of its records is named.
-    pub(super) fn refuse_records(
+    pub(super) fn on_record_errors(
         &mut self,
         ctx: &mut Ctx<'_>,
         id: PartitionId,
@@ -57,14 +57,14 @@ impl Sender {
         batch.sealed = None;
         let text = "another record of the same batch was refused";
         let innocent = Error::new(ErrorCode::L_INVALID_DIFFERENT_RECORD, text);
-        let verdict = match numbered && batch.maybe_persisted {
-            true => Verdict::Fail,
+        let decision = match numbered && batch.maybe_persisted {
+            true => RetryDecision::Fail,
             false => {
                 batch.stamp = None;
-                Verdict::Retry
+                RetryDecision::Retry
             }
         };
-        self.refused(ctx, id, batch, verdict, false, &innocent, true);
+        self.on_rejected(ctx, id, batch, decision, false, &innocent, true);
         None
     }
 }

@@ -5,19 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::accumulator::Accumulator;
-use super::destination::Destination;
-use super::identity::Identity;
+use super::broker_queue::BrokerQueue;
 use super::in_flight::Requests;
-use super::lane::{InFlightRules, Lane, TopicLanes};
+use super::partition_sender::{InFlightRules, PartitionSender, TopicSender};
+use super::producer_id::ProducerIdState;
 use super::statistics::{BatchWindows, Sent};
 use super::timers::{TimerKind, Timers, fired};
 use super::transactions::Transactions;
 use super::{Command, PartitionId};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Purpose};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{Interceptor, Queue};
+use crate::event::Queue;
+use crate::interceptor::Interceptor;
 use crate::stats::DurationSum;
 use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, NodeId, Topic};
@@ -27,7 +29,7 @@ const TRIM_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Said once in a client's life.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct Warned {
     pub(super) acks: bool,
     pub(super) codec: bool,
 }
@@ -40,11 +42,11 @@ pub struct Sender {
     pub(super) accumulator: Arc<Accumulator>,
     pub(super) main_queue: Arc<Queue>,
     /// By the topic's place in the client's table.
-    pub(super) topics: Vec<Option<TopicLanes>>,
+    pub(super) topics: Vec<Option<TopicSender>>,
     pub(super) by_name: NameMap<u32>,
     pub(super) requests: Requests,
     pub(super) timers: Timers,
-    pub(super) destinations: BTreeMap<NodeId, Destination>,
+    pub(super) broker_queues: BTreeMap<NodeId, BrokerQueue>,
     /// Destinations to be served.
     pub(super) dirty: Vec<NodeId>,
     scratch: Vec<PartitionId>,
@@ -55,7 +57,7 @@ pub struct Sender {
     /// With one request in flight a connection, order is kept across retries and leader changes, too.
     pub(super) one_at_a_time: bool,
     /// An idempotent producer's id.
-    pub(super) identity: Option<Identity>,
+    pub(super) producer_id: Option<ProducerIdState>,
     /// With a `transactional.id`.
     pub(super) transactions: Option<Box<Transactions>>,
     /// `enable.gapless.guarantee`; a transaction with a gap is aborted anyway.
@@ -64,9 +66,9 @@ pub struct Sender {
     pub(super) fatal: bool,
     /// The fatal error, until the client was told.
     pub(super) raised: Option<Error>,
-    pub(super) said: Said,
+    pub(super) warned: Warned,
     /// Hears of every delivery report.
-    pub(super) watcher: Option<Arc<dyn Interceptor>>,
+    pub(super) interceptor: Option<Arc<dyn Interceptor>>,
     /// What was put into requests.
     pub(super) sent: Sent,
     /// Messages and batches are measured for statistics (`statistics.interval.ms`).
@@ -80,9 +82,9 @@ impl Sender {
     pub fn new(accumulator: Arc<Accumulator>, conf: &ClientConfig, main_queue: Arc<Queue>) -> Self {
         let is_transactional = !conf.transactional_id.is_empty();
         let transactions = is_transactional.then(|| Box::new(Transactions::new(conf, accumulator.clone())));
-        let identity = || match is_transactional {
-            true => Identity::given(),
-            false => Identity::default(),
+        let producer_id = || match is_transactional {
+            true => ProducerIdState::external(),
+            false => ProducerIdState::default(),
         };
         Sender {
             accumulator,
@@ -91,30 +93,30 @@ impl Sender {
             by_name: NameMap::default(),
             requests: Requests::default(),
             timers: Timers::default(),
-            destinations: BTreeMap::new(),
+            broker_queues: BTreeMap::new(),
             dirty: Vec::new(),
             scratch: Vec::new(),
             trim_at: None,
             max_request: usize::try_from(conf.message_max_bytes).unwrap_or(usize::MAX),
             request_timeout: Duration::from_millis(conf.socket_timeout_ms.into()),
             one_at_a_time: conf.max_in_flight_requests_per_connection == 1,
-            identity: conf.enable_idempotence.then(identity),
+            producer_id: conf.enable_idempotence.then(producer_id),
             transactions,
             gapless: conf.enable_gapless_guarantee && !is_transactional,
             fatal: false,
             raised: None,
-            said: Said::default(),
-            watcher: None,
+            warned: Warned::default(),
+            interceptor: None,
             sent: Sent::default(),
             measures: conf.statistics_interval_ms > 0,
             queue_times: None,
         }
     }
 
-    /// Tells `watcher` of every delivery report, wanted or not.
+    /// Tells `interceptor` of every delivery report, wanted or not.
     #[must_use]
-    pub fn watched_by(self, watcher: Option<Arc<dyn Interceptor>>) -> Self {
-        Sender { watcher, ..self }
+    pub fn with_interceptor(self, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
+        Sender { interceptor, ..self }
     }
 
     // ---------------------------------------------------------------- driver
@@ -125,7 +127,7 @@ impl Sender {
         let mut ids = std::mem::take(&mut self.scratch);
         self.accumulator.take_ready(&mut ids);
         for id in ids.drain(..) {
-            self.intake(ctx, cluster, id);
+            self.on_ready(ctx, cluster, id);
         }
         self.scratch = ids;
         while let Some((kind, id)) = self.timers.pop_due(ctx.now) {
@@ -136,14 +138,14 @@ impl Sender {
                 self.on_timer(ctx, cluster, TimerKind::Linger, id);
             }
         }
-        self.seek_identity(ctx, cluster);
+        self.request_producer_id(ctx, cluster);
         self.serve_all(ctx, cluster);
         let ending = self.drive_transaction(ctx, cluster);
         self.serve_all(ctx, cluster);
-        let seeking = self.identity.as_ref().and_then(|i| i.wake(ctx.now));
+        let seeking = self.producer_id.as_ref().and_then(|i| i.wake(ctx.now));
         let wake = earliest(earliest(self.timers.next(), seeking), ending);
         let wake = earliest(wake, self.trim(ctx.now));
-        if self.accumulator.rest_until(wake) {
+        if self.accumulator.set_wake_time(wake) {
             wake
         } else {
             Some(ctx.now)
@@ -188,10 +190,10 @@ impl Sender {
             }
             Command::Purge { queue, in_flight, done } => {
                 if queue {
-                    self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+                    self.fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
                 }
                 if in_flight {
-                    self.give_up_in_flight(ctx, &Error::from(ErrorCode::L_PURGE_INFLIGHT));
+                    self.fail_in_flight(ctx, &Error::from(ErrorCode::L_PURGE_INFLIGHT));
                 }
                 done.fill(());
             }
@@ -200,12 +202,12 @@ impl Sender {
 
     /// A connection came up.
     pub fn on_connection_up(&mut self, _ctx: &mut Ctx<'_>, _cluster: &mut Cluster, key: BrokerKey) {
-        self.revive(key);
+        self.resume_broker(key);
     }
 
     /// A pause that a broker asked for is over.
     pub fn on_unthrottled(&mut self, key: BrokerKey) {
-        self.revive(key);
+        self.resume_broker(key);
     }
 
     /// A connection went down, or an attempt failed.
@@ -219,34 +221,34 @@ impl Sender {
         if let Some(transactions) = &mut self.transactions {
             transactions.on_connection_down(ctx, key, error);
         }
-        self.revive(key);
+        self.resume_broker(key);
         if error.is_none() || key.purpose != Purpose::General {
             return;
         }
         // The partitions may have found another leader meanwhile.
-        let Some(destination) = self.destinations.get(&key.node) else {
+        let Some(broker_queue) = self.broker_queues.get(&key.node) else {
             return;
         };
         let mut last = None;
-        for id in destination.ready.iter().chain(&destination.held) {
+        for id in broker_queue.ready.iter().chain(&broker_queue.held) {
             if last != Some(id.topic)
                 && let Some(topic) = self.topics.get(id.topic as usize).and_then(Option::as_ref)
             {
-                cluster.stale(&topic.name, ctx.now);
+                cluster.request_refresh(&topic.name, ctx.now);
             }
             last = Some(id.topic);
         }
     }
 
     /// Has the partitions that wait for this connection tried again.
-    pub(super) fn revive(&mut self, key: BrokerKey) {
+    pub(super) fn resume_broker(&mut self, key: BrokerKey) {
         if key.purpose != Purpose::General {
             return;
         }
-        if let Some(destination) = self.destinations.get_mut(&key.node) {
-            destination.waiting = false;
-            if !destination.dirty && !destination.ready.is_empty() {
-                destination.dirty = true;
+        if let Some(broker_queue) = self.broker_queues.get_mut(&key.node) {
+            broker_queue.waiting = false;
+            if !broker_queue.dirty && !broker_queue.ready.is_empty() {
+                broker_queue.dirty = true;
                 self.dirty.push(key.node);
             }
         }
@@ -254,7 +256,7 @@ impl Sender {
 
     // ---------------------------------------------------------------- intake
 
-    pub(super) fn topic_mut(&mut self, index: u32) -> Option<&mut TopicLanes> {
+    pub(super) fn topic_mut(&mut self, index: u32) -> Option<&mut TopicSender> {
         self.topics.get_mut(index as usize)?.as_mut()
     }
 
@@ -264,21 +266,21 @@ impl Sender {
         format!("{} [{}]", topic.map_or("?", |t| &t.name), id.partition)
     }
 
-    pub(super) fn lane(&mut self, id: PartitionId) -> Option<&mut Lane> {
-        self.topic_mut(id.topic)?.lane(id.partition)
+    pub(super) fn partition_sender(&mut self, id: PartitionId) -> Option<&mut PartitionSender> {
+        self.topic_mut(id.topic)?.partition_sender(id.partition)
     }
 
     /// Looks at a partition or a topic that application threads have put into the ready list.
-    fn intake(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: PartitionId) {
+    fn on_ready(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: PartitionId) {
         let accumulator = self.accumulator.clone();
         if accumulator.is_fatal() {
             // The call that produced it has checked for the error before it was raised.
-            return self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+            return self.fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
         }
         let Some(queue) = accumulator.topic(id.topic) else {
             return;
         };
-        self.adopt(ctx, cluster, id.topic);
+        self.register_topic(ctx, cluster, id.topic);
         if id.is_topic() {
             return self.refresh_topic(ctx, cluster, id.topic);
         }
@@ -287,42 +289,48 @@ impl Sender {
         };
         let (now, linger, flushing) = (ctx.now, accumulator.limits().linger, accumulator.is_flushing());
         if id.partition >= queue.count() {
-            return self.give_up_homeless(ctx, id);
+            return self.fail_without_partition(ctx, id);
         }
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
-        let timeout = topic.delivering.message_timeout;
-        let Some(lane) = topic.lane(id.partition) else {
+        let timeout = topic.settings.message_timeout;
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
             return;
         };
-        let opened = partition.collect(&mut lane.pending, false);
-        lane.open_due = opened.is_some_and(|at| flushing || at + linger <= now);
-        if let Some(at) = opened.filter(|_| !lane.open_due) {
-            self.timers.arm(&mut lane.armed, TimerKind::Linger, id, at + linger);
+        let opened = partition.collect(&mut partition_sender.pending, false);
+        partition_sender.open_due = opened.is_some_and(|at| flushing || at + linger <= now);
+        if let Some(at) = opened.filter(|_| !partition_sender.open_due) {
+            self.timers
+                .arm(&mut partition_sender.armed, TimerKind::Linger, id, at + linger);
         }
-        let oldest = lane.pending.front().and_then(super::batch::Batch::oldest).or(opened);
+        let oldest = partition_sender
+            .pending
+            .front()
+            .and_then(super::batch::Batch::oldest)
+            .or(opened);
         if let (Some(timeout), Some(at)) = (timeout, oldest) {
-            self.timers.arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
+            self.timers
+                .arm(&mut partition_sender.armed, TimerKind::Expiry, id, at + timeout);
         }
         self.enqueue(ctx, cluster, id);
     }
 
     /// Makes a topic this manager's own and has its metadata kept fresh.
-    pub(super) fn adopt(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, index: u32) {
+    pub(super) fn register_topic(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, index: u32) {
         if self.topic_mut(index).is_some() {
             return;
         }
         let Some(queue) = self.accumulator.topic(index) else {
             return;
         };
-        let mut topic = TopicLanes::new(queue.topic(), ctx.conf);
+        let mut topic = TopicSender::new(queue.topic(), ctx.conf);
         if self.measures {
             topic.windows = BatchWindows::new(self.max_request, self.accumulator.limits().records);
         }
         cluster.watch(&topic.name, ctx.now);
-        if let Some(identity) = &mut self.identity {
-            identity.want();
+        if let Some(producer_id) = &mut self.producer_id {
+            producer_id.require();
         }
         self.by_name.insert(topic.name.clone(), index);
         let at = index as usize;
@@ -338,10 +346,10 @@ impl Sender {
     fn pause(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, topic: &Arc<Topic>, partition: i32, paused: bool) {
         self.accumulator.announce(topic);
         let topic = u32::try_from(topic.index()).unwrap_or(u32::MAX);
-        self.adopt(ctx, cluster, topic);
+        self.register_topic(ctx, cluster, topic);
         let id = PartitionId { topic, partition };
-        if let Some(lane) = self.lane(id) {
-            lane.paused = paused;
+        if let Some(partition_sender) = self.partition_sender(id) {
+            partition_sender.paused = paused;
             self.enqueue(ctx, cluster, id);
         }
     }
@@ -349,7 +357,7 @@ impl Sender {
     pub(super) fn in_flight_rules(&self) -> InFlightRules {
         InFlightRules {
             one_at_a_time: self.one_at_a_time,
-            idempotent: self.identity.is_some(),
+            idempotent: self.producer_id.is_some(),
         }
     }
 
@@ -361,69 +369,71 @@ impl Sender {
             return;
         };
         let name = topic.name.clone();
-        let Some(lane) = topic.lane(id.partition) else {
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
             return;
         };
-        if let Some(node) = lane.queued_on {
+        if let Some(node) = partition_sender.queued_on {
             // A full batch has nothing to wait for.
-            if lane.held && !lane.pending.is_empty() {
-                lane.held = false;
+            if partition_sender.held && !partition_sender.pending.is_empty() {
+                partition_sender.held = false;
                 self.make_ready(node, id);
             }
             return;
         }
-        if !lane.has_work(ctx.now) {
+        if !partition_sender.has_work(ctx.now) {
             return;
         }
         let Some(node) = cluster.leader(&name, id.partition) else {
             return;
         };
-        if lane.is_full(rules, node, ctx.now) {
+        if partition_sender.is_full(rules, node, ctx.now) {
             return;
         }
-        lane.queued_on = Some(node);
+        partition_sender.queued_on = Some(node);
         self.make_ready(node, id);
     }
 
     fn make_ready(&mut self, node: NodeId, id: PartitionId) {
-        let destination = self.destinations.entry(node).or_default();
-        destination.ready.push_back(id);
-        if !destination.waiting && !destination.dirty {
-            destination.dirty = true;
+        let broker_queue = self.broker_queues.entry(node).or_default();
+        broker_queue.ready.push_back(id);
+        if !broker_queue.waiting && !broker_queue.dirty {
+            broker_queue.dirty = true;
             self.dirty.push(node);
         }
     }
 
     /// Takes a topic's partitions out of the ready lists of brokers that lead them no more.
-    pub(super) fn recall_moved(&mut self, cluster: &Cluster, index: u32) {
+    pub(super) fn remove_moved_partitions(&mut self, cluster: &Cluster, index: u32) {
         let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
             return;
         };
         let name = topic.name.clone();
-        for (node, destination) in &mut self.destinations {
+        for (node, broker_queue) in &mut self.broker_queues {
             let mut stays = |id: &PartitionId| {
                 if id.topic != index || cluster.leader(&name, id.partition) == Some(*node) {
                     return true;
                 }
-                if let Some(lane) = topic.lane(id.partition) {
-                    lane.leave_list(*node);
+                if let Some(partition_sender) = topic.partition_sender(id.partition) {
+                    partition_sender.leave_queue(*node);
                 }
                 false
             };
-            destination.ready.retain(&mut stays);
-            destination.held.retain(&mut stays);
+            broker_queue.ready.retain(&mut stays);
+            broker_queue.held.retain(&mut stays);
         }
     }
 
     /// The broker has answered, or will not: partitions that waited for that can send.
-    pub(super) fn let_go(&mut self, node: NodeId) {
-        let Some(destination) = self.destinations.get_mut(&node).filter(|d| !d.pace.has_line()) else {
+    pub(super) fn release_held(&mut self, node: NodeId) {
+        let Some(broker_queue) = self.broker_queues.get_mut(&node).filter(|d| !d.limiter.would_queue()) else {
             return;
         };
-        for id in std::mem::take(&mut destination.held) {
-            let is_held = |lane: &&mut Lane| lane.held && lane.queued_on == Some(node);
-            if let Some(lane) = self.lane(id).filter(is_held) {
-                lane.held = false;
+        for id in std::mem::take(&mut broker_queue.held) {
+            let is_held = |partition_sender: &&mut PartitionSender| {
+                partition_sender.held && partition_sender.queued_on == Some(node)
+            };
+            if let Some(partition_sender) = self.partition_sender(id).filter(is_held) {
+                partition_sender.held = false;
                 self.make_ready(node, id);
             }
         }
@@ -434,18 +444,21 @@ impl Sender {
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
-        let Some(lane) = topic.lane(id.partition) else { return };
-        fired(&mut lane.armed, kind);
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
+            return;
+        };
+        fired(&mut partition_sender.armed, kind);
         if kind == TimerKind::Linger {
             // The batch that the timer was armed for may be gone and a younger one be open.
-            return self.intake(ctx, cluster, id);
+            return self.on_ready(ctx, cluster, id);
         }
-        match lane.blocked_until {
+        match partition_sender.blocked_until {
             Some(until) if until > ctx.now => {
-                self.timers.arm(&mut lane.armed, TimerKind::Backoff, id, until);
+                self.timers
+                    .arm(&mut partition_sender.armed, TimerKind::Backoff, id, until);
             }
             _ => {
-                lane.blocked_until = None;
+                partition_sender.blocked_until = None;
                 self.enqueue(ctx, cluster, id);
             }
         }

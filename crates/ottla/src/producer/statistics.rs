@@ -7,7 +7,7 @@ use super::sender::Sender;
 use super::wire::Part;
 use crate::cluster::{Cluster, Survey};
 use crate::connection::Purpose;
-use crate::event::ProducedRecords;
+use crate::records::ProducedRecords;
 use crate::stats::{DurationSum, Eos, Histogram, LATENCY_MAX_US};
 use crate::sys::Instant;
 use crate::types::{NodeId, PARTITION_UA};
@@ -69,25 +69,25 @@ impl Sender {
                 windows.bytes.record(bytes);
                 windows.messages.record(messages);
             }
-            if let Some(lane) = topic.lane(id.partition) {
-                lane.sent.add(messages, bytes);
+            if let Some(partition_sender) = topic.partition_sender(id.partition) {
+                partition_sender.sent.add(messages, bytes);
             }
             if first && let Some(times) = &mut self.queue_times {
                 let produced = (0..batch.records.len()).filter_map(|i| batch.records.produced_at(i));
                 produced.for_each(|at| times.record(now.since(at)));
             }
             if self.measures && first {
-                let destination = self.destinations.entry(node).or_default();
-                if destination.int_latency.is_none() {
-                    destination.int_latency = Histogram::new(LATENCY_MAX_US);
+                let broker_queue = self.broker_queues.entry(node).or_default();
+                if broker_queue.int_latency.is_none() {
+                    broker_queue.int_latency = Histogram::new(LATENCY_MAX_US);
                 }
-                if let Some(window) = &mut destination.int_latency {
+                if let Some(window) = &mut broker_queue.int_latency {
                     window.record_all(batch.records.ages_us(now));
                 }
             }
         }
         if again {
-            self.destinations.entry(node).or_default().retries += 1;
+            self.broker_queues.entry(node).or_default().retries += 1;
         }
     }
 
@@ -119,9 +119,9 @@ impl Sender {
             if key.purpose != Purpose::General {
                 continue;
             }
-            if let Some(destination) = self.destinations.get_mut(&key.node) {
-                broker.txretries = destination.retries;
-                if let Some(window) = &mut destination.int_latency {
+            if let Some(broker_queue) = self.broker_queues.get_mut(&key.node) {
+                broker.txretries = broker_queue.retries;
+                if let Some(window) = &mut broker_queue.int_latency {
                     broker.int_latency = window.take();
                 }
             }
@@ -148,32 +148,32 @@ impl Sender {
     }
 
     fn topic_statistics(&mut self, index: u32, name: &str, in_flight: &HashMap<PartitionId, u64>, survey: &mut Survey) {
-        let idempotent = self.identity.is_some();
+        let idempotent = self.producer_id.is_some();
         let Some(topic) = self.topic_mut(index) else { return };
         if let (Some(windows), Some(to)) = (&mut topic.windows, survey.topics.get_mut(name)) {
             to.batchsize = windows.bytes.take();
             to.batchcnt = windows.messages.take();
         }
-        for (partition, lane) in (0..).zip(&topic.lanes) {
+        for (partition, partition_sender) in (0..).zip(&topic.partitions) {
             let Some(to) = survey.partition(name, partition) else {
                 return;
             };
-            (to.xmit_msgq_cnt, to.xmit_msgq_bytes) = sum(lane.pending.iter().map(|b| &b.records));
-            (to.txmsgs, to.txbytes) = (lane.sent.messages, lane.sent.bytes);
+            (to.xmit_msgq_cnt, to.xmit_msgq_bytes) = sum(partition_sender.pending.iter().map(|b| &b.records));
+            (to.txmsgs, to.txbytes) = (partition_sender.sent.messages, partition_sender.sent.bytes);
             let id = PartitionId {
                 topic: index,
                 partition,
             };
             to.msgs_inflight = in_flight.get(&id).copied().unwrap_or(0);
             if idempotent {
-                lane.numbering.tell(to);
+                partition_sender.sequences.write_stats(to);
             }
         }
     }
 
     /// What there is to say of an idempotent producer; since when its states are as they are is not known here.
     pub fn eos(&self) -> Option<Eos> {
-        let identity = self.identity.as_ref()?;
+        let producer_id = self.producer_id.as_ref()?;
         let (idemp_state, txn_state) = self.eos_states()?;
         let mut eos = Eos {
             idemp_state,
@@ -183,20 +183,25 @@ impl Sender {
             ..Default::default()
         };
         if let Some(transactions) = &self.transactions {
-            transactions.tell(&mut eos);
+            transactions.write_stats(&mut eos);
         } else {
-            let lanes = self.topics.iter().flatten().flat_map(|t| &t.lanes);
-            identity.tell(lanes.filter_map(|lane| lane.numbering.epoch()).max(), &mut eos);
+            let partitions = self.topics.iter().flatten().flat_map(|t| &t.partitions);
+            producer_id.write_stats(
+                partitions
+                    .filter_map(|partition_sender| partition_sender.sequences.epoch())
+                    .max(),
+                &mut eos,
+            );
         }
         Some(eos)
     }
 
     /// Where an idempotent producer's id and its transaction stand.
     pub fn eos_states(&self) -> Option<(&'static str, &'static str)> {
-        let identity = self.identity.as_ref()?;
+        let producer_id = self.producer_id.as_ref()?;
         let states = match &self.transactions {
             Some(transactions) => transactions.public_states(),
-            None => (identity.public_state(), "Init"),
+            None => (producer_id.public_state(), "Init"),
         };
         match self.fatal {
             true => Some(("FatalError", states.1)),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::PartitionId;
-use crate::cluster::Ctx;
+use crate::context::Ctx;
 use crate::sys::Instant;
 
 /// Why a partition, or a topic as a whole, needs attention.

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::once_table::OnceTable;
+use super::append_only_table::AppendOnlyTable;
 use super::partition_queue::{Limits, PartitionQueue};
 use super::partitioner::Partitioner;
 use super::statistics::sum;
 use crate::error::{Error, ErrorCode};
-use crate::event::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
+use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;
 use crate::sys::sync::{AtomicBool, AtomicI32, AtomicU64, Mutex};
 use crate::types::{PARTITION_UA, Topic};
@@ -20,7 +20,7 @@ const COUNT_FRESH: Duration = Duration::from_secs(1);
 
 /// Records whose partition cannot be chosen yet, as many as make a batch at most, with the partitions that were asked for.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct UnassignedRecords {
     pub(super) records: ProducedRecords,
     pub(super) partitions: Vec<i32>,
     /// A full batch whose records may all go to one partition, whichever that is.
@@ -29,7 +29,7 @@ pub(super) struct Waiting {
 
 #[derive(Debug, Default)]
 struct Unassigned {
-    closed: Vec<Waiting>,
+    closed: Vec<UnassignedRecords>,
     open: Option<RecordsBuilder>,
     partitions: Vec<i32>,
     /// Some of the open records have a partition of their own.
@@ -43,7 +43,7 @@ pub(super) type Draw<'a> = &'a dyn Fn() -> u64;
 /// The application's end of a topic. Thread-safe.
 pub(super) struct TopicQueue {
     topic: Arc<Topic>,
-    partitions: OnceTable<PartitionQueue>,
+    partitions: AppendOnlyTable<PartitionQueue>,
     /// 0 while unknown.
     count: AtomicI32,
     /// When the metadata was asked for that gave the count, in microseconds.
@@ -68,7 +68,7 @@ impl std::fmt::Debug for TopicQueue {
 }
 
 /// What became of a record that was offered to the unassigned ones.
-pub(super) enum Offered {
+pub(super) enum OfferOutcome {
     /// Taken. True: the client's thread must hear of the topic.
     Waits(bool),
     /// The partition count is known by now: the record belongs in a partition.
@@ -80,7 +80,7 @@ impl TopicQueue {
         let partitioner = Partitioner::from_name(&topic.conf().partitioner);
         TopicQueue {
             topic,
-            partitions: OnceTable::new(),
+            partitions: AppendOnlyTable::new(),
             count: AtomicI32::new(0),
             count_asked_at: AtomicU64::new(0),
             unassigned: Mutex::new(Unassigned::default()),
@@ -235,14 +235,14 @@ impl TopicQueue {
         asked: i32,
         limits: &Limits,
         pool: &Arc<BlockPool>,
-    ) -> Result<Offered, Error> {
+    ) -> Result<OfferOutcome, Error> {
         let mut guard = self.unassigned.lock();
         if let Some(error) = self.failure() {
             return Err(error);
         }
         let (count, now) = (self.count(), record.produced_at);
         if count > 0 && (asked < count || self.is_count_fresh(now)) {
-            return Ok(Offered::Known);
+            return Ok(OfferOutcome::Known);
         }
         let waiting = &mut *guard;
         if waiting
@@ -260,11 +260,11 @@ impl TopicQueue {
         open.append(record, limits.copy_max);
         waiting.partitions.push(asked);
         waiting.bound |= bound;
-        Ok(Offered::Waits(!std::mem::replace(&mut waiting.listed, true)))
+        Ok(OfferOutcome::Waits(!std::mem::replace(&mut waiting.listed, true)))
     }
 
     /// Takes out all records that wait. The next one is signalled again.
-    pub(super) fn take_unassigned(&self) -> Vec<Waiting> {
+    pub(super) fn take_unassigned(&self) -> Vec<UnassignedRecords> {
         let mut waiting = self.unassigned.lock();
         waiting.listed = false;
         waiting.close(false);
@@ -293,7 +293,7 @@ impl TopicQueue {
     }
 
     /// Puts records back before all others that wait.
-    pub(super) fn put_back_unassigned(&self, mut earlier: Vec<Waiting>) {
+    pub(super) fn put_back_unassigned(&self, mut earlier: Vec<UnassignedRecords>) {
         let mut waiting = self.unassigned.lock();
         waiting.close(false);
         earlier.append(&mut waiting.closed);
@@ -305,7 +305,7 @@ impl TopicQueue {
     ///
     /// The time of a count that is confirmed is stored by the first call: the delivery report of a record that waited may
     /// make the application produce to the same unknown partition before the second.
-    pub(super) fn set_count(&self, count: i32, asked_at: Instant) -> Vec<Waiting> {
+    pub(super) fn set_count(&self, count: i32, asked_at: Instant) -> Vec<UnassignedRecords> {
         let mut waiting = self.unassigned.lock();
         waiting.close(false);
         waiting.listed = false;
@@ -325,7 +325,7 @@ impl Unassigned {
     fn close(&mut self, full: bool) {
         let bound = std::mem::take(&mut self.bound);
         if let Some(open) = self.open.take() {
-            self.closed.push(Waiting {
+            self.closed.push(UnassignedRecords {
                 records: open.finish(),
                 partitions: std::mem::take(&mut self.partitions),
                 is_batch: full && !bound,

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use super::PartitionId;
 use super::batch::Batch;
-use super::lane::Sending;
+use super::partition_sender::InFlightBatch;
 use super::sender::Sender;
 use super::timers::{TimerKind, fired};
-use super::topic_queue::{TopicQueue, Waiting};
-use crate::cluster::{Cluster, Ctx, TopicMeta};
+use super::topic_queue::{TopicQueue, UnassignedRecords};
+use crate::cluster::{Cluster, TopicMeta};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::payload_len;
+use crate::records::payload_len;
 use crate::sys::{Instant, earliest};
 use crate::types::{PARTITION_UA, PersistStatus};
 
@@ -48,16 +49,16 @@ impl Sender {
         let Some(topic) = self.topics.get_mut(id.topic as usize).and_then(Option::as_mut) else {
             return;
         };
-        let timeout = topic.delivering.message_timeout;
-        let Some(lane) = topic.lane(id.partition) else {
+        let timeout = topic.settings.message_timeout;
+        let Some(partition_sender) = topic.partition_sender(id.partition) else {
             return;
         };
-        fired(&mut lane.armed, TimerKind::Expiry);
+        fired(&mut partition_sender.armed, TimerKind::Expiry);
         let Some(timeout) = timeout else { return };
         let limit = limit_of(now, timeout);
         let mut expired = Vec::new();
         let mut oldest = None;
-        for Sending { request, .. } in lane.in_flight.clone() {
+        for InFlightBatch { request, .. } in partition_sender.in_flight.clone() {
             let slot = self.requests.slot(request, id);
             let Some(batch) = slot.and_then(|s| s.batch.as_mut()) else {
                 continue;
@@ -76,15 +77,15 @@ impl Sender {
             oldest = earliest(oldest, remaining);
         }
         if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
-            let opened = queue.collect(&mut lane.pending, false);
+            let opened = queue.collect(&mut partition_sender.pending, false);
             if opened.is_some_and(|at| limit.is_some_and(|limit| at <= limit)) {
-                let _ = queue.collect(&mut lane.pending, true);
-                lane.open_due = false;
+                let _ = queue.collect(&mut partition_sender.pending, true);
+                partition_sender.open_due = false;
             } else {
                 oldest = earliest(oldest, opened);
             }
         }
-        while let Some(batch) = lane.pending.front_mut() {
+        while let Some(batch) = partition_sender.pending.front_mut() {
             let n = limit.map_or(0, |limit| batch.count_expired(limit));
             let whole = n == batch.records.len();
             if n > 0 {
@@ -94,10 +95,11 @@ impl Sender {
                 oldest = earliest(oldest, batch.oldest());
                 break;
             }
-            lane.pending.pop_front();
+            partition_sender.pending.pop_front();
         }
         if let Some(at) = oldest {
-            self.timers.arm(&mut lane.armed, TimerKind::Expiry, id, at + timeout);
+            self.timers
+                .arm(&mut partition_sender.armed, TimerKind::Expiry, id, at + timeout);
         }
         for batch in expired {
             let (status, error) = (batch.status(), timed_out(&attempts_of(&batch)));
@@ -107,7 +109,7 @@ impl Sender {
 
     /// Gives up the records of a batch that came back whose time is over; returns the others.
     pub(super) fn without_expired(&mut self, now: Instant, id: PartitionId, mut batch: Batch) -> Batch {
-        let timeout = self.topic_mut(id.topic).and_then(|t| t.delivering.message_timeout);
+        let timeout = self.topic_mut(id.topic).and_then(|t| t.settings.message_timeout);
         let limit = timeout.and_then(|timeout| limit_of(now, timeout));
         let n = limit.map_or(0, |limit| batch.count_expired(limit));
         if n > 0 {
@@ -123,7 +125,7 @@ impl Sender {
         let Some(queue) = accumulator.topic(index) else {
             return;
         };
-        let Some(timeout) = self.topic_mut(index).and_then(|t| t.delivering.message_timeout) else {
+        let Some(timeout) = self.topic_mut(index).and_then(|t| t.settings.message_timeout) else {
             return;
         };
         let mut keep = Vec::new();
@@ -135,7 +137,7 @@ impl Sender {
             if n > 0 {
                 let records = waiting.records.split_front(n);
                 let partitions = waiting.partitions.drain(..n.min(waiting.partitions.len())).collect();
-                expired.push(Waiting {
+                expired.push(UnassignedRecords {
                     records,
                     partitions,
                     is_batch: false,
@@ -148,7 +150,7 @@ impl Sender {
         queue.put_back_unassigned(keep);
         for waiting in expired {
             let error = timed_out("the topic's partitions were never known");
-            self.give_up_waiting(now, index, waiting, &error);
+            self.fail_unassigned(now, index, waiting, &error);
         }
         self.arm_unassigned(index, queue);
     }
@@ -157,7 +159,7 @@ impl Sender {
         let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
             return;
         };
-        if let (Some(timeout), Some(at)) = (topic.delivering.message_timeout, queue.oldest_unassigned()) {
+        if let (Some(timeout), Some(at)) = (topic.settings.message_timeout, queue.oldest_unassigned()) {
             let id = PartitionId::topic_itself(index);
             self.timers.arm(&mut topic.armed, TimerKind::Expiry, id, at + timeout);
         }
@@ -178,7 +180,7 @@ impl Sender {
         let Some(queue) = accumulator.topic(index) else {
             return;
         };
-        self.recall_moved(cluster, index);
+        self.remove_moved_partitions(cluster, index);
         let Some(topic) = self.topics.get_mut(index as usize).and_then(Option::as_mut) else {
             return;
         };
@@ -196,8 +198,8 @@ impl Sender {
                 } else {
                     self.open_topic(ctx.now, index, queue, count, asked_at);
                 }
-                let lanes = self.topic_mut(index).map_or(0, |t| t.lanes.len());
-                for partition in (0..count).take(lanes) {
+                let partitions = self.topic_mut(index).map_or(0, |t| t.partitions.len());
+                for partition in (0..count).take(partitions) {
                     self.enqueue(
                         ctx,
                         cluster,
@@ -254,7 +256,7 @@ impl Sender {
         };
         let before = std::mem::replace(&mut topic.count, count);
         for partition in count..before {
-            self.give_up_partition(
+            self.fail_partition(
                 now,
                 PartitionId {
                     topic: index,
@@ -265,7 +267,7 @@ impl Sender {
         }
     }
 
-    fn assign(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32, waiting: &Waiting) {
+    fn assign(&mut self, now: Instant, index: u32, queue: &TopicQueue, count: i32, waiting: &UnassignedRecords) {
         let accumulator = self.accumulator.clone();
         // Why records are refused, and for each of them, which of the reasons.
         let mut reasons: Vec<(i32, Error)> = Vec::new();
@@ -317,11 +319,11 @@ impl Sender {
         if let Some(topic) = self.topic_mut(index) {
             topic.count = 0;
         }
-        self.give_up_topic(now, index, queue, error);
+        self.fail_topic_records(now, index, queue, error);
     }
 
     /// A partition has records although its topic has failed, or although it is no more.
-    pub(super) fn give_up_homeless(&mut self, ctx: &Ctx<'_>, id: PartitionId) {
+    pub(super) fn fail_without_partition(&mut self, ctx: &Ctx<'_>, id: PartitionId) {
         let accumulator = self.accumulator.clone();
         let Some(queue) = accumulator.topic(id.topic) else {
             return;
@@ -329,18 +331,18 @@ impl Sender {
         let error = queue
             .failure()
             .unwrap_or_else(|| no_partition(queue.count(), id.partition));
-        self.give_up_partition(ctx.now, id, &error);
+        self.fail_partition(ctx.now, id, &error);
     }
 
     // ---------------------------------------------------------------- giving up
 
-    fn give_up_partition(&mut self, now: Instant, id: PartitionId, error: &Error) {
+    fn fail_partition(&mut self, now: Instant, id: PartitionId, error: &Error) {
         let accumulator = self.accumulator.clone();
         let mut batches = VecDeque::new();
-        if let Some(lane) = self.lane(id) {
-            batches.append(&mut lane.pending);
-            lane.open_due = false;
-            lane.blocked_until = None;
+        if let Some(partition_sender) = self.partition_sender(id) {
+            batches.append(&mut partition_sender.pending);
+            partition_sender.open_due = false;
+            partition_sender.blocked_until = None;
         }
         if let Some(queue) = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition)) {
             let _ = queue.collect(&mut batches, true);
@@ -351,12 +353,12 @@ impl Sender {
         }
     }
 
-    fn give_up_topic(&mut self, now: Instant, index: u32, queue: &TopicQueue, error: &Error) {
+    fn fail_topic_records(&mut self, now: Instant, index: u32, queue: &TopicQueue, error: &Error) {
         for waiting in queue.take_unassigned() {
-            self.give_up_waiting(now, index, waiting, error);
+            self.fail_unassigned(now, index, waiting, error);
         }
         for (partition, _) in queue.used_partitions() {
-            self.give_up_partition(
+            self.fail_partition(
                 now,
                 PartitionId {
                     topic: index,
@@ -368,8 +370,8 @@ impl Sender {
     }
 
     /// Gives up records without a partition; those that asked for one are reported with it.
-    fn give_up_waiting(&mut self, now: Instant, index: u32, waiting: Waiting, error: &Error) {
-        let Waiting {
+    fn fail_unassigned(&mut self, now: Instant, index: u32, waiting: UnassignedRecords, error: &Error) {
+        let UnassignedRecords {
             records, partitions, ..
         } = waiting;
         // Partitions in the order in which they were first asked for.
@@ -399,15 +401,15 @@ impl Sender {
     }
 
     /// Gives up everything that is not under way.
-    pub(super) fn give_up_queued(&mut self, now: Instant, error: &Error) {
+    pub(super) fn fail_queued(&mut self, now: Instant, error: &Error) {
         let accumulator = self.accumulator.clone();
         for (index, queue) in accumulator.topics() {
-            self.give_up_topic(now, index, queue, error);
+            self.fail_topic_records(now, index, queue, error);
         }
     }
 
     /// Gives up everything that is under way; late responses find nothing.
-    pub(super) fn give_up_in_flight(&mut self, ctx: &mut Ctx<'_>, error: &Error) {
+    pub(super) fn fail_in_flight(&mut self, ctx: &mut Ctx<'_>, error: &Error) {
         for request in self.requests.ids() {
             let batches: Vec<(PartitionId, Batch)> = self
                 .requests
@@ -439,8 +441,8 @@ impl Sender {
             ErrorCode::L_DESTROY,
             "the client was closed before the record was delivered",
         );
-        self.give_up_queued(ctx.now, &error);
-        self.give_up_in_flight(ctx, &error);
+        self.fail_queued(ctx.now, &error);
+        self.fail_in_flight(ctx, &error);
     }
 }
 

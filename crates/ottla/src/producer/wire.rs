@@ -16,7 +16,7 @@ use crate::connection::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 
 /// The first version with which brokers add partitions to transactions by themselves (KIP-890).
-const FIRST_OF_SECOND_GENERATION: i16 = 12;
+const FIRST_V2_PRODUCE: i16 = 12;
 /// The last version that names topics by name.
 const LAST_BY_NAME: i16 = 12;
 /// The first version that takes zstd.
@@ -24,16 +24,16 @@ const FIRST_WITH_ZSTD: i16 = 7;
 /// The first version with record batches of magic 2; brokers that have it take no `acks` above 1.
 const FIRST_WITH_BATCHES: i16 = 3;
 
-/// The version to use with a broker; `ids` says whether the topics' ids are known, `second` inside of a transaction
+/// The version to use with a broker; `ids` says whether the topics' ids are known, `v2` inside of a transaction
 /// whether it is one of the second generation (KIP-890).
-pub(super) fn pick_version(versions: &BrokerVersions, ids: bool, second: Option<bool>) -> Option<i16> {
-    let cap = match (ids, second) {
-        (_, Some(false)) => FIRST_OF_SECOND_GENERATION - 1,
+pub(super) fn pick_version(versions: &BrokerVersions, ids: bool, v2: Option<bool>) -> Option<i16> {
+    let cap = match (ids, v2) {
+        (_, Some(false)) => FIRST_V2_PRODUCE - 1,
         (true, _) => i16::MAX,
         (false, _) => LAST_BY_NAME,
     };
     let version = versions.pick_up_to::<ProduceRequest>(cap)?;
-    (version >= FIRST_OF_SECOND_GENERATION || second != Some(true)).then_some(version)
+    (version >= FIRST_V2_PRODUCE || v2 != Some(true)).then_some(version)
 }
 
 /// `acks` for a request of this version. Brokers that know record batches refuse a number of replicas above 1; all

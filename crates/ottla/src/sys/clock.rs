@@ -60,7 +60,7 @@ impl Default for SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Instant {
-        let Some(ticks) = ottla_cache::ticks() else {
+        let Some(ticks) = ottla_cpu_hints::ticks() else {
             return self.read();
         };
         let last = LAST.get();

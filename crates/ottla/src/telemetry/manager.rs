@@ -14,10 +14,10 @@ use ottla_protocol::{ApiKey, Request, Uuid};
 use super::measures::Measures;
 use super::metrics::{Facts, metrics};
 use super::otlp::{Document, Metric};
-use crate::cluster::Ctx;
 use crate::connection::{BrokerKey, BrokerVersions, FailureKind, Outcome, Owner, Ready, Reply, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 
 /// How long to rest where no broker has said how often it wants metrics.

@@ -9,7 +9,8 @@ use ottla::client::{ClientHooks, Command, CoreBuilder, Shared};
 use ottla::config::Conf;
 use ottla::consumer::{Command as ConsumerCommand, CommitTarget};
 use ottla::error::{Error, ErrorCode};
-use ottla::event::{FetchBudget, PartitionState, Queue, Rebalance};
+use ottla::event::{PartitionState, Queue, Rebalance};
+use ottla::memory::FetchBudget;
 use ottla::producer::Command as ProducerCommand;
 use ottla::sys::{Rng, SystemClock, Waker};
 use ottla::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
@@ -111,7 +112,7 @@ fn fenced_producer_is_replaced_once_per_init_with_unknown_outcome() {
             let producer = worker.calls.producer.clone();
             let of_this_one = if replaced == 0 { unanswered } else { 0 };
             for _ in 0..of_this_one {
-                producer.producer.as_ref().unwrap().add_doubtful_init();
+                producer.producer.as_ref().unwrap().count_unanswered_init();
             }
             producer.set_fatal(ErrorCode::L_FENCED, "fenced");
             worker.poll_producer();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Logs;
-use crate::message::{Found, MessageId};
+use crate::message::{DecodedMessage, MessageId};
 
 /// What the next record of a partition may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,20 +25,20 @@ struct Reader {
     /// jump so often.
     jumps: u32,
     /// The topic was made anew at some time.
-    anew: bool,
+    recreated: bool,
     /// What was read of the topic as it is now: offset and message.
     seen: Vec<(i64, MessageId)>,
     /// Where the log lost its end without that having shown: what lies there now has these leader epochs or later ones.
-    cuts: Vec<Cut>,
+    truncations: Vec<Truncation>,
     /// A record was taken since the application last chose an offset: the client knows the leader epoch of what it read.
-    knows_epoch: bool,
+    has_epoch: bool,
     /// What was expected before a pause.
     before_pause: Option<Expect>,
 }
 
 /// What a consumer was handed of a partition, as far as commits speak of it.
 #[derive(Debug, Default)]
-struct Handed {
+struct Delivered {
     /// The offsets behind its records, in the order in which it got them.
     ends: Vec<i64>,
     /// How many of them are committed.
@@ -46,7 +46,7 @@ struct Handed {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Cut {
+struct Truncation {
     kept: i64,
     epoch: i32,
 }
@@ -55,7 +55,7 @@ struct Cut {
 #[derive(Debug, Default)]
 pub(crate) struct Consumed {
     readers: BTreeMap<(u32, String, i32), Reader>,
-    handed: BTreeMap<(u32, String, i32), Handed>,
+    handed: BTreeMap<(u32, String, i32), Delivered>,
     /// Logs lose their starts: offsets may be left out.
     skips: bool,
     /// Consumers that go on at a log's end where there is nothing at their offset.
@@ -75,16 +75,16 @@ impl Consumed {
             .or_insert(Reader {
                 expect,
                 jumps: 0,
-                anew: false,
+                recreated: false,
                 seen: Vec::new(),
-                cuts: Vec::new(),
-                knows_epoch: false,
+                truncations: Vec::new(),
+                has_epoch: false,
                 before_pause: None,
             });
         match expect {
             Expect::Nothing => reader.before_pause = Some(reader.expect),
             // Who goes on after a pause knows what it knew.
-            _ => reader.knows_epoch &= reader.before_pause.take() == Some(expect),
+            _ => reader.has_epoch &= reader.before_pause.take() == Some(expect),
         }
         reader.expect = expect;
     }
@@ -94,10 +94,10 @@ impl Consumed {
     pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, (kept, epoch): (i64, i32)) {
         for ((_, name, index), reader) in &mut self.readers {
             if name == topic && *index == partition {
-                reader.cuts.push(Cut { kept, epoch });
+                reader.truncations.push(Truncation { kept, epoch });
                 reader.seen.retain(|(at, _)| *at < kept);
                 // Watermarks have gone back.
-                reader.anew = true;
+                reader.recreated = true;
             }
         }
     }
@@ -140,16 +140,16 @@ impl Consumed {
         client: u32,
         topic: &str,
         partition: i32,
-        told: (i64, i64),
+        reported: (i64, i64),
         now: Option<(i64, i64)>,
     ) -> Result<(), String> {
         let reader = self.readers.get(&(client, topic.to_owned(), partition));
-        let same_topic = reader.is_some_and(|r| r.jumps == 0 && !r.anew);
-        let (low, high) = told;
+        let same_topic = reader.is_some_and(|r| r.jumps == 0 && !r.recreated);
+        let (low, high) = reported;
         let ahead = now.is_some_and(|(start, end)| low > start || high > end);
         if low > high || (same_topic && ahead) {
             return Err(format!(
-                "client {client}: watermarks of {topic} [{partition}] are told as {told:?}, they are {now:?}"
+                "client {client}: watermarks of {topic} [{partition}] are told as {reported:?}, they are {now:?}"
             ));
         }
         Ok(())
@@ -161,7 +161,7 @@ impl Consumed {
         client: u32,
         (topic, partition): (&str, i32),
         (offset, leader_epoch): (i64, i32),
-        found: Found,
+        found: DecodedMessage,
     ) -> Result<(), String> {
         let place = || format!("client {client} {topic} [{partition}] @ {offset}");
         let handed = self.handed.entry((client, topic.to_owned(), partition)).or_default();
@@ -172,16 +172,18 @@ impl Consumed {
         if !found.intact {
             return Err(format!("{}: {found:?} is damaged", place()));
         }
-        let crossed = reader.cuts.iter().filter(|c| c.epoch <= leader_epoch).map(|c| c.kept);
+        let crossed = reader
+            .truncations
+            .iter()
+            .filter(|c| c.epoch <= leader_epoch)
+            .map(|c| c.kept);
         if let Some(kept) = crossed.min() {
             // Whoever has read beyond where the log was cut comes back to there, and leaves out nothing that came since.
-            reader.cuts.retain(|c| c.epoch > leader_epoch);
+            reader.truncations.retain(|c| c.epoch > leader_epoch);
             reader.seen.retain(|(at, _)| *at < kept);
             match reader.expect {
                 // Where the log's start has gone beyond the cut since, reading goes on there.
-                Expect::At(at)
-                    if at > kept && (offset == kept || !reader.knows_epoch || self.skips && offset > kept) =>
-                {
+                Expect::At(at) if at > kept && (offset == kept || !reader.has_epoch || self.skips && offset > kept) => {
                     reader.expect = Expect::At(offset);
                 }
                 Expect::Either(..) => reader.expect = Expect::Anywhere,
@@ -189,12 +191,12 @@ impl Consumed {
             }
         }
         // The application has gone to an offset that was cut off: there is nothing, and reading begins anew.
-        let begins_anew = |at: i64| {
-            let cut_off = !reader.knows_epoch && reader.cuts.iter().any(|c| c.kept < at);
+        let resets = |at: i64| {
+            let cut_off = !reader.has_epoch && reader.truncations.iter().any(|c| c.kept < at);
             cut_off && (offset == 0 || self.skips)
         };
         let right = match reader.expect {
-            Expect::At(at) => at == offset || begins_anew(at),
+            Expect::At(at) => at == offset || resets(at),
             Expect::Either(a, b) => a == offset || b == offset,
             Expect::Anywhere => true,
             Expect::Nothing => false,
@@ -214,8 +216,8 @@ impl Consumed {
             Expect::Either(old, new) if offset == old && old != new => Expect::Either(old + 1, new),
             _ => Expect::At(offset + 1),
         };
-        reader.knows_epoch = leader_epoch >= 0;
-        if reader.jumps == 0 && reader.cuts.iter().all(|c| offset < c.kept) {
+        reader.has_epoch = leader_epoch >= 0;
+        if reader.jumps == 0 && reader.truncations.iter().all(|c| offset < c.kept) {
             reader.seen.push((offset, found.id));
         }
         Ok(())
@@ -250,10 +252,10 @@ impl Consumed {
                 // A broker that lags behind names the old topic again, and then the new one: ids have no order.
                 reader.jumps += if lags { 3 } else { 1 };
                 // A record of the old topic behind a cut that the reader has not crossed yet may still be taken.
-                reader.jumps += u32::from(!reader.cuts.is_empty());
-                reader.anew = true;
+                reader.jumps += u32::from(!reader.truncations.is_empty());
+                reader.recreated = true;
                 reader.seen.clear();
-                reader.cuts.clear();
+                reader.truncations.clear();
             }
         }
     }
@@ -263,10 +265,10 @@ impl Consumed {
         let own = self.readers.iter().filter(|((c, _, _), _)| *c == client);
         let behind = own.filter_map(|((_, topic, partition), reader)| {
             let log = logs.get(&(topic.clone(), *partition))?;
-            let cut = reader.cuts.iter().map(|c| c.kept).min();
+            let cut = reader.truncations.iter().map(|c| c.kept).min();
             let at = match reader.expect {
                 // Nobody knows what was read before, not even the client.
-                _ if cut.is_some() && !reader.knows_epoch => return None,
+                _ if cut.is_some() && !reader.has_epoch => return None,
                 Expect::At(at) => cut.map_or(at, |kept| kept.min(at)),
                 Expect::Either(_, to) => to,
                 // What began at the end of the log may have seen nothing since.
@@ -276,7 +278,7 @@ impl Consumed {
                 return None;
             }
             // The new topic's log may end in the epoch of what was read last, and reading goes on there.
-            if reader.jumps > 0 && self.without_ids && reader.knows_epoch {
+            if reader.jumps > 0 && self.without_ids && reader.has_epoch {
                 return None;
             }
             let behind = if reader.jumps > 0 {
@@ -316,7 +318,7 @@ impl Consumed {
 mod tests {
     use super::*;
     use crate::check::LogView;
-    use crate::message::Print;
+    use crate::message::Fingerprint;
 
     const TOPIC: &str = "t";
 
@@ -325,12 +327,12 @@ mod tests {
             client: 1,
             number: offset as u32,
         };
-        let found = Found {
+        let found = DecodedMessage {
             id,
             intact: true,
             value_len: 1,
-            key: Print::default(),
-            headers: Print::default(),
+            key: Fingerprint::default(),
+            headers: Fingerprint::default(),
         };
         consumed.on_record(0, (TOPIC, 0), (offset, epoch), found)
     }

@@ -22,7 +22,7 @@ pub(crate) struct Fencing {
     /// What clients have taken.
     taken: BTreeMap<usize, String>,
     /// A fault has told somebody of fencing: what is said is not to be relied upon.
-    made_up: bool,
+    injected: bool,
 }
 
 impl Fencing {
@@ -48,13 +48,13 @@ impl Fencing {
     }
 
     /// A fault says that a producer is fenced.
-    pub(crate) fn on_made_up(&mut self) {
-        self.made_up = true;
+    pub(crate) fn on_injected_fencing(&mut self) {
+        self.injected = true;
     }
 
     /// A client ends because it was fenced.
     pub(crate) fn on_fenced(&self, client: usize) -> Result<(), String> {
-        if self.made_up {
+        if self.injected {
             return Ok(());
         }
         let id = self.taken.get(&client);
@@ -92,7 +92,7 @@ impl Fencing {
     /// it has sent such requests. So it may replace the producer that lost the id to the rival, and end when a late request
     /// fences a later one: a rival of any of its producers is a reason.
     pub(crate) fn on_rival(&self, own: &[usize]) -> Result<(), String> {
-        if self.made_up {
+        if self.injected {
             return Ok(());
         }
         let Some(id) = own.last().and_then(|client| self.taken.get(client)) else {

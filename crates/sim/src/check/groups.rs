@@ -3,16 +3,16 @@
 //! Known here: what the coordinator gave to whom (as the responses say), what applications were told and took, every
 //! commit in the coordinator's log, and the partitions' watermarks.
 
-mod calm;
-mod cuts;
+mod stability;
 #[cfg(test)]
 mod tests;
+mod truncation;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::spans::Spans;
-use crate::message::{Found, MessageId};
-use cuts::Cuts;
+use super::offset_ranges::OffsetRanges;
+use crate::message::{DecodedMessage, MessageId};
+use truncation::Truncations;
 
 /// A topic's name and a partition.
 pub(crate) type Tp = (String, i32);
@@ -42,7 +42,7 @@ pub(crate) struct Commit<'a> {
     pub(crate) before: Option<i64>,
     /// Nobody can call it back any more, whatever was committed meanwhile: its client had given up the connection on
     /// which it came, or its group has changed its protocol since.
-    pub(crate) beyond_recall: bool,
+    pub(crate) abandoned: bool,
     /// The member that committed is in the group and the partition is not among those that it was given.
     pub(crate) foreign: bool,
 }
@@ -51,11 +51,11 @@ pub(crate) struct Commit<'a> {
 #[derive(Debug, Default)]
 struct Book {
     /// Offsets that some application has processed, or that were rightly left out.
-    done: Spans,
+    done: OffsetRanges,
     /// When the committed offset changed, and to what.
     committed: Vec<(u64, Option<i64>)>,
     /// The offset that was committed before a request that nobody could call back any more took it back.
-    undone: Option<i64>,
+    lost_commit: Option<i64>,
     seen: BTreeMap<i64, MessageId>,
 }
 
@@ -137,14 +137,14 @@ pub(crate) struct Groups {
     /// By group and generation: whose each partition is, by member id.
     owners: BTreeMap<(String, i32), BTreeMap<Tp, String>>,
     /// Topics that were deleted and made anew: their offsets have no history.
-    torn: BTreeSet<String>,
+    recreated: BTreeSet<String>,
     /// Logs lose their starts: offsets may be left out.
     retention: bool,
-    cuts: Cuts,
+    truncations: Truncations,
     /// Brokers do not tell the leader epoch of a log's end.
     ends_without_epochs: bool,
     /// Members, by group and id, whose last join was served after its client had given it up.
-    ghosts: BTreeSet<(String, String)>,
+    abandoned_joins: BTreeSet<(String, String)>,
 }
 
 impl Groups {
@@ -169,7 +169,7 @@ impl Groups {
     }
 
     pub(super) fn on_topic_deleted(&mut self, topic: &str) {
-        self.torn.insert(topic.to_owned());
+        self.recreated.insert(topic.to_owned());
         self.forget_cuts(topic);
         for ((_, (name, _)), book) in &mut self.books {
             if name == topic {
@@ -238,14 +238,14 @@ impl Groups {
     pub(crate) fn on_join(&mut self, group: &str, member: &str, abandoned: bool) {
         let key = (group.to_owned(), member.to_owned());
         match abandoned {
-            true => self.ghosts.insert(key),
-            false => self.ghosts.remove(&key),
+            true => self.abandoned_joins.insert(key),
+            false => self.abandoned_joins.remove(&key),
         };
     }
 
     /// Whether the member is in the group by a join that its client had given up.
-    pub(crate) fn is_ghost(&self, group: &str, member: &str) -> bool {
-        self.ghosts.contains(&(group.to_owned(), member.to_owned()))
+    pub(crate) fn has_abandoned_join(&self, group: &str, member: &str) -> bool {
+        self.abandoned_joins.contains(&(group.to_owned(), member.to_owned()))
     }
 
     /// From now on the client consumes these partitions.
@@ -280,9 +280,9 @@ impl Groups {
             let both = begins
                 .assignment
                 .iter()
-                .filter(|tp| begins.given.contains(tp) && !self.torn.contains(&tp.0));
+                .filter(|tp| begins.given.contains(tp) && !self.recreated.contains(&tp.0));
             let mut both = both.filter_map(|tp| Some((tp, other.owned.get(tp)?)));
-            let is_member = |id: &String| begins.members.contains(id) && !self.is_ghost(group, id);
+            let is_member = |id: &String| begins.members.contains(id) && !self.has_abandoned_join(group, id);
             if let Some((tp, own)) = both.find(|(_, own)| is_member(&own.member)) {
                 return Err(format!(
                     "client {} begins to consume {tp:?}, and client {client}, which is {} in {group}, has it since {} us",
@@ -310,14 +310,14 @@ impl Groups {
     }
 
     /// The client says that it has no others than these.
-    pub(crate) fn on_claimed(&mut self, client: u32, tps: &[Tp]) {
+    pub(crate) fn on_reported_owned(&mut self, client: u32, tps: &[Tp]) {
         if let Some(member) = self.members.get_mut(&client) {
             member.owned.retain(|tp, _| tps.contains(tp));
         }
     }
 
     /// The client is not to have others than these. What it never took up, it has no word of to say.
-    pub(crate) fn on_untaken(&mut self, client: u32, keeps: impl Fn(&Tp) -> bool) {
+    pub(crate) fn on_not_assigned(&mut self, client: u32, keeps: impl Fn(&Tp) -> bool) {
         if let Some(member) = self.members.get_mut(&client) {
             member.owned.retain(|tp, own| keeps(tp) || own.next.is_some());
         }
@@ -343,7 +343,7 @@ impl Groups {
     /// nothing is said: what was committed went with them.
     pub(crate) fn positions(&self, client: u32) -> Vec<(Tp, i64)> {
         let owned = self.members.get(&client).into_iter().flat_map(|m| &m.owned);
-        let owned = owned.filter(|(tp, _)| !self.torn.contains(&tp.0) && !self.cuts.exist(tp));
+        let owned = owned.filter(|(tp, _)| !self.recreated.contains(&tp.0) && !self.truncations.exist(tp));
         owned
             .filter_map(|(tp, own)| Some((tp.clone(), own.taken_to?)))
             .collect()
@@ -357,7 +357,7 @@ impl Groups {
         client: u32,
         tp: &Tp,
         (offset, leader_epoch): (i64, i32),
-        found: Found,
+        found: DecodedMessage,
         now: Option<Marks>,
     ) -> Result<(), String> {
         let place = || format!("client {client} {} [{}] @ {offset}", tp.0, tp.1);
@@ -373,7 +373,7 @@ impl Groups {
             own.next = Some(offset + 1);
             own.taken_to = own.next;
         }
-        if self.torn.contains(&tp.0) || self.cuts.took(tp, (offset, leader_epoch)) {
+        if self.recreated.contains(&tp.0) || self.truncations.took(tp, (offset, leader_epoch)) {
             return Ok(());
         }
         let group = member.group.clone();
@@ -407,7 +407,7 @@ impl Groups {
         let Some(own) = member.owned.get(tp) else {
             return Err("the partition is not the member's".into());
         };
-        if own.next == Some(offset) || self.torn.contains(&tp.0) {
+        if own.next == Some(offset) || self.recreated.contains(&tp.0) {
             return Ok(());
         }
         let group = member.group.clone();
@@ -426,15 +426,20 @@ impl Groups {
         };
         let by_policy = match reset {
             Reset::Earliest => (first.start..=now.start).contains(&offset),
-            Reset::Latest => (self.cuts.known(tp, first.end)..=self.cuts.latest_end(tp, now.end)).contains(&offset),
+            Reset::Latest => {
+                (self.truncations.known(tp, first.end)..=self.truncations.latest_end(tp, now.end)).contains(&offset)
+            }
             Reset::Error => false,
         };
         let cut_back = match own.next {
-            Some(next) => self.cuts.may_lead(tp, next, offset),
-            None => since.iter().flatten().any(|at| self.cuts.may_lead(tp, *at, offset)),
+            Some(next) => self.truncations.may_lead(tp, next, offset),
+            None => since
+                .iter()
+                .flatten()
+                .any(|at| self.truncations.may_lead(tp, *at, offset)),
         };
         let found_the_end = own.taken_to.is_none() && since.contains(&None);
-        let lost_without_epoch = |next| self.ends_without_epochs && found_the_end && self.cuts.reach(tp, next);
+        let lost_without_epoch = |next| self.ends_without_epochs && found_the_end && self.truncations.reach(tp, next);
         let right = cut_back
             || match own.next {
                 Some(next) if lost_without_epoch(next) => by_policy,
@@ -478,7 +483,7 @@ impl Groups {
         own.sought = true;
         own.next = None;
         let group = member.group.clone();
-        if self.torn.contains(&tp.0) || self.retention {
+        if self.recreated.contains(&tp.0) || self.retention {
             return Ok(());
         }
         let committed = self.book(&group, tp).committed_since(since_us);
@@ -510,7 +515,7 @@ impl Groups {
 
     /// The coordinator took a commit.
     pub(crate) fn on_commit(&mut self, commit: &Commit<'_>, now_us: u64, log: Option<Marks>) -> Result<(), String> {
-        let torn = self.torn.contains(&commit.tp.0);
+        let recreated = self.recreated.contains(&commit.tp.0);
         let retention = self.retention;
         let (offset, tp) = (commit.offset, &commit.tp);
         // An application that was told of a truncated log has gone to the partition's beginning.
@@ -521,25 +526,25 @@ impl Groups {
         let back = commit.before.filter(|before| offset < *before && !has_sought);
         let book = self.book(commit.group, tp);
         book.committed.push((now_us, Some(offset)));
-        book.undone = match commit.beyond_recall {
-            true => book.undone.max(back),
+        book.lost_commit = match commit.abandoned {
+            true => book.lost_commit.max(back),
             false => None,
         };
-        if torn {
+        if recreated {
             return Ok(());
         }
         let place = || format!("{}: {} [{}] is committed at {offset}", commit.group, tp.0, tp.1);
         if commit.foreign {
             return Err(format!("{} by a member to which it was not given", place()));
         }
-        if back.is_some_and(|before| !self.cuts.reach(tp, before)) && !commit.beyond_recall {
+        if back.is_some_and(|before| !self.truncations.reach(tp, before)) && !commit.abandoned {
             return Err(format!("{}, which was committed at {:?}", place(), commit.before));
         }
         let from = match (retention, log) {
             (true, Some(log)) => log.start,
             _ => 0,
         };
-        let to = self.cuts.known(tp, offset);
+        let to = self.truncations.known(tp, offset);
         match self.book(commit.group, tp).done.first_gap(from, to) {
             Some(gap) => Err(format!("{}, and nobody has processed offset {gap}", place())),
             None => Ok(()),
@@ -547,19 +552,19 @@ impl Groups {
     }
 
     /// An application was told that an offset is committed: then it was, or another one by which it was overtaken.
-    pub(crate) fn on_commit_told(&mut self, client: u32, tp: &Tp, offset: i64) -> Result<(), String> {
+    pub(crate) fn on_commit_result(&mut self, client: u32, tp: &Tp, offset: i64) -> Result<(), String> {
         let Some(group) = self.members.get(&client).map(|m| m.group.clone()) else {
             return Ok(());
         };
-        if self.torn.contains(&tp.0) {
+        if self.recreated.contains(&tp.0) {
             return Ok(());
         }
-        let cuts = &self.cuts;
+        let truncations = &self.truncations;
         let book = self.books.get(&(group, tp.clone()));
         let mut made = book.into_iter().flat_map(|b| &b.committed);
-        match made
-            .any(|(at, value)| value.is_some_and(|value| value >= offset || cuts.overtakes(tp, (*at, value), offset)))
-        {
+        match made.any(|(at, value)| {
+            value.is_some_and(|value| value >= offset || truncations.overtakes(tp, (*at, value), offset))
+        }) {
             true => Ok(()),
             false => Err(format!(
                 "client {client} hears that {} [{}] is committed at {offset}, and so far it never was",
@@ -569,12 +574,12 @@ impl Groups {
     }
 
     /// The offset that would be committed if a request that nobody could call back any more had not taken it back.
-    pub(crate) fn undone(&self, group: &str, tp: &Tp) -> Option<i64> {
-        self.books.get(&(group.to_owned(), tp.clone()))?.undone
+    pub(crate) fn lost_commit(&self, group: &str, tp: &Tp) -> Option<i64> {
+        self.books.get(&(group.to_owned(), tp.clone()))?.lost_commit
     }
 
     /// What an application was told when it asked for a committed offset.
-    pub(crate) fn on_committed_told(
+    pub(crate) fn on_committed_offset(
         &mut self,
         client: u32,
         tp: &Tp,
@@ -584,7 +589,7 @@ impl Groups {
         let Some(group) = self.members.get(&client).map(|m| m.group.clone()) else {
             return Ok(());
         };
-        if self.torn.contains(&tp.0) {
+        if self.recreated.contains(&tp.0) {
             return Ok(());
         }
         let since = self.book(&group, tp).committed_since(since_us);

@@ -4,9 +4,9 @@
 mod consumed;
 mod fencing;
 mod groups;
+mod offset_ranges;
 mod partitioner;
 mod produced;
-mod spans;
 mod statistics;
 mod transactions;
 

@@ -35,7 +35,7 @@ impl Place {
     pub(crate) fn may_be(self, partition: i32, mut counts: impl Iterator<Item = i32>) -> bool {
         match self {
             Place::Anywhere => true,
-            Place::At(asked) => partition == asked,
+            Place::At(requested) => partition == requested,
             Place::Rest(number) => counts.any(|count| number % count.unsigned_abs().max(1) == partition.unsigned_abs()),
             Place::Nowhere => false,
         }

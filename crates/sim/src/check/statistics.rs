@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use ottla::stats::{Broker, Partition, Statistics, Summary};
 
-use crate::client::Tally;
+use crate::client::AppCounters;
 
 /// The last document of a client, and what its application had seen when it took it.
 #[derive(Debug)]
 struct Last {
     document: Statistics,
-    tally: Tally,
+    counters: AppCounters,
     taken_at_us: u64,
 }
 
@@ -35,16 +35,16 @@ impl Reports {
         &mut self,
         client: usize,
         document: Statistics,
-        tally: Tally,
+        counters: AppCounters,
         now_us: u64,
     ) -> Result<(), String> {
         let before = self.last.get(&client);
         let result = of_itself(&document, now_us)
             .and_then(|()| before.map_or(Ok(()), |last| since(last, &document)))
-            .and_then(|()| as_seen(&document, before, tally));
+            .and_then(|()| as_seen(&document, before, counters));
         let last = Last {
             document,
-            tally,
+            counters,
             taken_at_us: now_us,
         };
         self.last.insert(client, last);
@@ -135,30 +135,30 @@ fn since(last: &Last, document: &Statistics) -> Result<(), String> {
 
 /// A document may have waited: what its application has seen since it took the one before bounds it from below where it
 /// was made later, what it has seen now from above.
-fn as_seen(document: &Statistics, last: Option<&Last>, tally: Tally) -> Result<(), String> {
+fn as_seen(document: &Statistics, last: Option<&Last>, counters: AppCounters) -> Result<(), String> {
     let then = last
         .filter(|last| last.taken_at_us < document.ts_us)
-        .map_or(Tally::default(), |last| last.tally);
+        .map_or(AppCounters::default(), |last| last.counters);
     let waiting = sum_of(document, |p| p.fetchq_cnt);
     let dropped = sum_of(document, |p| p.rx_ver_drops);
-    for (what, told, least, most) in [
-        ("msg_cnt", document.msg_cnt, 0, tally.accepted),
+    for (what, reported, least, most) in [
+        ("msg_cnt", document.msg_cnt, 0, counters.accepted),
         (
             "msgs",
             sum_of(document, |p| p.msgs),
             0,
-            tally.accepted.max(document.rxmsgs),
+            counters.accepted.max(document.rxmsgs),
         ),
         ("txmsgs", document.txmsgs, then.delivered, u64::MAX),
         (
             "rxmsgs",
             document.rxmsgs,
             then.taken + dropped,
-            tally.taken + waiting + dropped,
+            counters.taken + waiting + dropped,
         ),
     ] {
-        if told < least || told > most {
-            return Err(format!("{what} is {told}, where {least} to {most} were seen"));
+        if reported < least || reported > most {
+            return Err(format!("{what} is {reported}, where {least} to {most} were seen"));
         }
     }
     Ok(())
@@ -188,10 +188,10 @@ mod tests {
         }
     }
 
-    fn taken(taken: u64) -> Tally {
-        Tally {
+    fn taken(taken: u64) -> AppCounters {
+        AppCounters {
             taken,
-            ..Tally::default()
+            ..AppCounters::default()
         }
     }
 
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_broker_answers_no_more_than_it_was_asked() {
-        let told = |rx, rxcorriderrs| {
+        let reported = |rx, rxcorriderrs| {
             let broker = Broker {
                 tx: 3,
                 rx,
@@ -227,8 +227,8 @@ mod tests {
                 20,
             )
         };
-        assert_eq!((told(3, 0), told(4, 1)), (Ok(()), Ok(())));
-        assert!(told(4, 0).is_err());
+        assert_eq!((reported(3, 0), reported(4, 1)), (Ok(()), Ok(())));
+        assert!(reported(4, 0).is_err());
     }
 
     #[test]
@@ -237,9 +237,9 @@ mod tests {
         assert_eq!(reports.on_document(0, document(10, 5, 0), taken(5), 20), Ok(()));
         assert!(reports.on_document(0, document(10, 5, 0), taken(5), 20).is_err());
         assert!(reports.on_document(0, document(30, 4, 0), taken(5), 40).is_err());
-        let mut torn = document(50, 5, 0);
-        torn.rxmsgs = 6;
-        assert!(reports.on_document(0, torn, taken(6), 60).is_err());
+        let mut recreated = document(50, 5, 0);
+        recreated.rxmsgs = 6;
+        assert!(reports.on_document(0, recreated, taken(6), 60).is_err());
         assert!(
             reports.on_document(0, document(80, 5, 0), taken(5), 70).is_err(),
             "taken before it was made"

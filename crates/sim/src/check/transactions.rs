@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use ottla_protocol::record::{BatchIter, ControlRecord, ControlType};
 
-use crate::load::{Item, Tag};
+use crate::workload::{Item, Tag};
 
 /// A topic's number in the chain and a partition.
 pub(crate) type Place = (usize, i32);

@@ -55,7 +55,7 @@ impl Work {
     /// The next seed, unless it is time to end.
     fn take(&self) -> Option<u64> {
         let over = self.args.limit.is_some_and(|limit| self.began.elapsed() >= limit);
-        if over || self.stop.is_told() {
+        if over || self.stop.is_requested() {
             return None;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -71,7 +71,7 @@ impl Work {
         while let Some(seed) = self.take() {
             let outcome = run_world(seed, options, self.args.trace.then(stdout_sink));
             if outcome.violation.is_some() && !self.args.keep_going {
-                self.stop.tell();
+                self.stop.request();
             }
             if results.send((seed, outcome)).is_err() {
                 return;
@@ -161,7 +161,7 @@ pub(crate) fn run_regressions(args: &Args, stop: &Stop) -> ExitCode {
             seeds: Some(1),
             ..args.clone()
         };
-        if stop.is_told() {
+        if stop.is_requested() {
             return ExitCode::FAILURE;
         }
         if let Some((seed, violation)) = run_all(&args, &Stop::default()).failed.first() {
@@ -187,7 +187,7 @@ pub(crate) fn run_regressions(args: &Args, stop: &Stop) -> ExitCode {
 pub(crate) fn run_canaries(args: &Args, stop: &Stop) -> ExitCode {
     let mut missed = 0;
     for (name, canary) in Canary::ALL {
-        if stop.is_told() {
+        if stop.is_requested() {
             return ExitCode::FAILURE;
         }
         let (rest, step) = canary.worlds();

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use ottla_mock::BrokerId;
 
 use super::FaultEvent;
-use crate::net::Down;
+use crate::net::Downlink;
 use crate::trace::trace;
-use crate::world::{Happening, World};
+use crate::world::{World, WorldEvent};
 
 impl World {
     fn any_broker(&mut self) -> BrokerId {
         let ids: Vec<BrokerId> = self.cluster.broker_ids().collect();
-        self.faults.chance.pick(&ids)
+        self.faults.rng.pick(&ids)
     }
 
     fn accepting_broker(&mut self) -> Option<BrokerId> {
@@ -21,7 +21,7 @@ impl World {
             .broker_ids()
             .filter(|b| self.cluster.is_accepting(*b))
             .collect();
-        (!ids.is_empty()).then(|| self.faults.chance.pick(&ids))
+        (!ids.is_empty()).then(|| self.faults.rng.pick(&ids))
     }
 
     pub(super) fn take_broker_down(&mut self, crash: bool, silently: bool) -> bool {
@@ -53,7 +53,7 @@ impl World {
         }
         self.drop_connections(broker);
         let outage = self.outage_us();
-        self.after_us(outage, Happening::Fault(FaultEvent::StartBroker(broker)));
+        self.after_us(outage, WorldEvent::Fault(FaultEvent::StartBroker(broker)));
         true
     }
 
@@ -72,7 +72,7 @@ impl World {
     fn drop_connections(&mut self, broker: BrokerId) {
         self.frozen.remove(&broker);
         for number in self.net.of_broker(broker) {
-            self.send_down(number, Down::Reset("Connection reset by peer"), true);
+            self.send_down(number, Downlink::Reset("Connection reset by peer"), true);
             self.up_closed(number);
         }
     }
@@ -92,9 +92,9 @@ impl World {
         }
         trace!(self.trace, "FAULT broker {broker} freezes");
         let outage = self.outage_us();
-        self.after_us(outage, Happening::Fault(FaultEvent::Thaw(broker)));
+        self.after_us(outage, WorldEvent::Fault(FaultEvent::Thaw(broker)));
         // The controller notices a long silence, and others take over.
-        if self.faults.chance.hit(0.5) {
+        if self.faults.rng.hit(0.5) {
             self.move_leaders_from(broker);
         }
         true
@@ -111,7 +111,7 @@ impl World {
         }
         for (topic, partition) in self.partitions() {
             if self.cluster.partition_leader(&topic, partition) == Some(broker) {
-                let to = self.faults.chance.pick(&others);
+                let to = self.faults.rng.pick(&others);
                 self.set_leader(&topic, partition, Some(to));
             }
         }
@@ -123,7 +123,7 @@ impl World {
         self.cluster.set_reachable(broker, false);
         self.drop_connections(broker);
         let outage = self.outage_us();
-        self.after_us(outage, Happening::Fault(FaultEvent::Reach(broker)));
+        self.after_us(outage, WorldEvent::Fault(FaultEvent::Reach(broker)));
         true
     }
 
@@ -131,7 +131,7 @@ impl World {
         let broker = self.any_broker();
         trace!(self.trace, "FAULT broker {broker} closes all connections");
         for number in self.net.of_broker(broker) {
-            self.send_down(number, Down::Close, true);
+            self.send_down(number, Downlink::Close, true);
             self.up_closed(number);
         }
         true
@@ -141,7 +141,7 @@ impl World {
         let broker = self.any_broker();
         trace!(self.trace, "FAULT broker {broker} sends no more on its connections");
         for number in self.net.of_broker(broker) {
-            self.send_down(number, Down::Close, false);
+            self.send_down(number, Downlink::Close, false);
         }
         true
     }
@@ -156,7 +156,7 @@ impl World {
 
     pub(super) fn readvertise_broker(&mut self) -> bool {
         let broker = self.any_broker();
-        let port = self.faults.chance.between(10_000, 60_000) as u16;
+        let port = self.faults.rng.between(10_000, 60_000) as u16;
         trace!(self.trace, "FAULT broker {broker} is advertised on port {port}");
         self.net.names.move_port(broker, port);
         self.cluster.set_address(broker, &format!("broker-{broker}"), port);
@@ -184,7 +184,7 @@ impl World {
         let Some(to) = self.accepting_broker().filter(|_| !partitions.is_empty()) else {
             return false;
         };
-        let (topic, partition) = &partitions[self.faults.chance.below(partitions.len())];
+        let (topic, partition) = &partitions[self.faults.rng.below(partitions.len())];
         self.set_leader(topic, *partition, Some(to));
         true
     }
@@ -194,10 +194,10 @@ impl World {
         if partitions.is_empty() {
             return false;
         }
-        let (topic, partition) = partitions[self.faults.chance.below(partitions.len())].clone();
+        let (topic, partition) = partitions[self.faults.rng.below(partitions.len())].clone();
         self.set_leader(&topic, partition, None);
         let outage = self.outage_us();
-        self.after_us(outage, Happening::Fault(FaultEvent::Elect(topic, partition)));
+        self.after_us(outage, WorldEvent::Fault(FaultEvent::Elect(topic, partition)));
         true
     }
 
@@ -207,8 +207,8 @@ impl World {
         if !self.plan.may_lose_committed() || partitions.is_empty() {
             return false;
         }
-        let (topic, partition) = partitions[self.faults.chance.below(partitions.len())].clone();
-        let most = self.faults.chance.spread(1, 1000) as i64;
+        let (topic, partition) = partitions[self.faults.rng.below(partitions.len())].clone();
+        let most = self.faults.rng.spread(1, 1000) as i64;
         let Some(to) = self.accepting_broker() else {
             return false;
         };
@@ -221,7 +221,7 @@ impl World {
             return false;
         };
         let from = (marks.high_watermark - most).max(marks.log_start_offset);
-        let Ok((kept, epoch)) = self.cluster.elect_uncleanly(&topic, partition, to, from) else {
+        let Ok((kept, epoch)) = self.cluster.elect_unclean_leader(&topic, partition, to, from) else {
             return false;
         };
         if kept >= marks.log_end_offset {
@@ -234,7 +234,7 @@ impl World {
         );
         self.check.produced.on_lost(&topic, partition, kept, true, self.now_us);
         self.check.consumed.on_lost(&topic, partition, (kept, epoch));
-        if self.crowd.exists() {
+        if self.group_members.exists() {
             self.coverage.count("ends of logs lost to groups", 1);
             let lost = (kept, marks.high_watermark);
             self.check.groups.on_lost(&(topic, partition), lost, epoch, self.now_us);
@@ -262,25 +262,25 @@ impl World {
         trace!(self.trace, "FAULT metadata of broker {broker} lags");
         self.cluster.hold_metadata(broker, true);
         let outage = self.outage_us();
-        self.after_us(outage, Happening::Fault(FaultEvent::EndLag(broker)));
+        self.after_us(outage, WorldEvent::Fault(FaultEvent::EndLag(broker)));
         true
     }
 
     pub(super) fn set_a_brokers_clock(&mut self) -> bool {
         let broker = self.any_broker();
         // Two clocks are less than a day apart: a broker forgets producers that seem idle for longer, as Kafka's would.
-        let most = self.faults.chance.spread(100, 40_000_000);
-        let skew_ms = self.faults.chance.between(0, 2 * most) as i64 - most as i64;
+        let most = self.faults.rng.spread(100, 40_000_000);
+        let skew_ms = self.faults.rng.between(0, 2 * most) as i64 - most as i64;
         trace!(self.trace, "FAULT the clock of broker {broker} is {skew_ms} ms fast");
         self.cluster.set_clock_skew_ms(broker, skew_ms);
         true
     }
 
     pub(super) fn change_replication_delay(&mut self) -> bool {
-        let micros = if self.faults.chance.hit(0.3) {
+        let micros = if self.faults.rng.hit(0.3) {
             0
         } else {
-            self.faults.chance.spread(100, 3_000_000)
+            self.faults.rng.spread(100, 3_000_000)
         };
         trace!(self.trace, "FAULT replication takes {micros} us");
         self.cluster.set_replication_delay_us(micros);

@@ -19,7 +19,7 @@ pub(super) struct Codes {
 }
 
 /// A code that no release of Kafka has given a meaning yet.
-const UNHEARD_OF: ErrorCode = ErrorCode(999);
+const UNASSIGNED: ErrorCode = ErrorCode(999);
 
 /// All of them. What would be a lie is not there: a broker that calls a batch a duplicate has it.
 pub(super) const CODES: &[Codes] = &[
@@ -56,7 +56,7 @@ pub(super) const CODES: &[Codes] = &[
             E::POLICY_VIOLATION,
             E::UNKNOWN_SERVER_ERROR,
             E::NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[
@@ -65,7 +65,7 @@ pub(super) const CODES: &[Codes] = &[
             E::NETWORK_EXCEPTION,
             E::KAFKA_STORAGE_ERROR,
             E::UNKNOWN_SERVER_ERROR,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
     },
     Codes {
@@ -84,7 +84,7 @@ pub(super) const CODES: &[Codes] = &[
             E::INVALID_TOPIC_EXCEPTION,
             E::INVALID_REQUEST,
             E::UNKNOWN_SERVER_ERROR,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[E::REBOOTSTRAP_REQUIRED, E::UNKNOWN_SERVER_ERROR],
         after: &[],
@@ -109,7 +109,7 @@ pub(super) const CODES: &[Codes] = &[
             E::TOPIC_AUTHORIZATION_FAILED,
             E::UNSUPPORTED_COMPRESSION_TYPE,
             E::UNSUPPORTED_VERSION,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[
             E::FETCH_SESSION_ID_NOT_FOUND,
@@ -140,7 +140,7 @@ pub(super) const CODES: &[Codes] = &[
             E::UNSUPPORTED_VERSION,
             E::INVALID_REQUEST,
             E::UNKNOWN_SERVER_ERROR,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[],
@@ -159,14 +159,14 @@ pub(super) const CODES: &[Codes] = &[
             E::REQUEST_TIMED_OUT,
         ],
         // A client that may not ask has to believe what it fetches, and would leave out what took the place of what is gone.
-        fatal: &[E::UNKNOWN_SERVER_ERROR, UNHEARD_OF],
+        fatal: &[E::UNKNOWN_SERVER_ERROR, UNASSIGNED],
         whole: &[],
         after: &[],
     },
     Codes {
         api: ApiKey::API_VERSIONS,
         passing: &[E::UNSUPPORTED_VERSION, E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR],
-        fatal: &[E::CLUSTER_AUTHORIZATION_FAILED, E::INVALID_REQUEST, UNHEARD_OF],
+        fatal: &[E::CLUSTER_AUTHORIZATION_FAILED, E::INVALID_REQUEST, UNASSIGNED],
         whole: &[],
         after: &[],
     },
@@ -202,7 +202,7 @@ pub(super) const CODES: &[Codes] = &[
             E::INVALID_COMMIT_OFFSET_SIZE,
             E::UNKNOWN_SERVER_ERROR,
             E::FENCED_INSTANCE_ID,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[E::REQUEST_TIMED_OUT, E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
@@ -219,7 +219,7 @@ pub(super) const CODES: &[Codes] = &[
             E::GROUP_AUTHORIZATION_FAILED,
             E::TOPIC_AUTHORIZATION_FAILED,
             E::UNKNOWN_SERVER_ERROR,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[],
@@ -240,7 +240,7 @@ pub(super) const CODES: &[Codes] = &[
             E::INVALID_SESSION_TIMEOUT,
             E::UNKNOWN_SERVER_ERROR,
             E::FENCED_INSTANCE_ID,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
@@ -260,7 +260,7 @@ pub(super) const CODES: &[Codes] = &[
             E::INCONSISTENT_GROUP_PROTOCOL,
             E::UNKNOWN_SERVER_ERROR,
             E::FENCED_INSTANCE_ID,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
@@ -279,7 +279,7 @@ pub(super) const CODES: &[Codes] = &[
             E::GROUP_AUTHORIZATION_FAILED,
             E::UNKNOWN_SERVER_ERROR,
             E::FENCED_INSTANCE_ID,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[],
@@ -315,7 +315,7 @@ pub(super) const CODES: &[Codes] = &[
             E::FENCED_INSTANCE_ID,
             E::INVALID_REQUEST,
             E::UNKNOWN_SERVER_ERROR,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
@@ -336,7 +336,7 @@ pub(super) const CODES: &[Codes] = &[
             E::INVALID_PRODUCER_EPOCH,
             E::PRODUCER_FENCED,
             E::INVALID_REQUEST,
-            UNHEARD_OF,
+            UNASSIGNED,
         ],
         whole: &[],
         after: &[E::REQUEST_TIMED_OUT, E::UNKNOWN_SERVER_ERROR],
@@ -344,14 +344,14 @@ pub(super) const CODES: &[Codes] = &[
     Codes {
         api: ApiKey::ADD_PARTITIONS_TO_TXN,
         passing: OF_TRANSACTIONS,
-        fatal: &[E::TOPIC_AUTHORIZATION_FAILED, E::INVALID_TXN_STATE, UNHEARD_OF],
+        fatal: &[E::TOPIC_AUTHORIZATION_FAILED, E::INVALID_TXN_STATE, UNASSIGNED],
         whole: &[],
         after: &[E::REQUEST_TIMED_OUT],
     },
     Codes {
         api: ApiKey::ADD_OFFSETS_TO_TXN,
         passing: OF_TRANSACTIONS,
-        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::INVALID_TXN_STATE, UNHEARD_OF],
+        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::INVALID_TXN_STATE, UNASSIGNED],
         whole: &[],
         after: &[E::REQUEST_TIMED_OUT],
     },
@@ -364,14 +364,14 @@ pub(super) const CODES: &[Codes] = &[
             E::REQUEST_TIMED_OUT,
             E::UNKNOWN_TOPIC_OR_PARTITION,
         ],
-        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::OFFSET_METADATA_TOO_LARGE, UNHEARD_OF],
+        fatal: &[E::GROUP_AUTHORIZATION_FAILED, E::OFFSET_METADATA_TOO_LARGE, UNASSIGNED],
         whole: &[],
         after: &[E::REQUEST_TIMED_OUT],
     },
     Codes {
         api: ApiKey::END_TXN,
         passing: OF_TRANSACTIONS,
-        fatal: &[E::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, UNHEARD_OF],
+        fatal: &[E::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, UNASSIGNED],
         whole: &[],
         after: &[E::REQUEST_TIMED_OUT, E::COORDINATOR_NOT_AVAILABLE],
     },
@@ -412,23 +412,23 @@ pub(super) fn of_partitions(api: ApiKey) -> Option<&'static [ErrorCode]> {
             E::OFFSET_METADATA_TOO_LARGE,
             E::INVALID_COMMIT_OFFSET_SIZE,
             E::UNKNOWN_SERVER_ERROR,
-            UNHEARD_OF,
+            UNASSIGNED,
         ]),
         ApiKey::OFFSET_FETCH => Some(&[
             E::UNSTABLE_OFFSET_COMMIT,
             E::TOPIC_AUTHORIZATION_FAILED,
             E::UNKNOWN_TOPIC_OR_PARTITION,
-            UNHEARD_OF,
+            UNASSIGNED,
         ]),
         _ => None,
     }
 }
 
 /// Whether clients may have a code from other answers than those to the messages themselves.
-pub(crate) fn is_told_elsewhere(code: ottla::error::ErrorCode) -> bool {
+pub(crate) fn is_in_other_responses(code: ottla::error::ErrorCode) -> bool {
     let rows = [ApiKey::METADATA, ApiKey::INIT_PRODUCER_ID].into_iter().filter_map(of);
     let mut codes = rows.flat_map(|row| [row.passing, row.fatal, row.whole].concat());
-    codes.any(|told| ottla::error::ErrorCode::from(told.0) == code)
+    codes.any(|reported| ottla::error::ErrorCode::from(reported.0) == code)
 }
 
 /// The row of an API that clients use.

@@ -5,9 +5,9 @@ use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::FaultEvent;
 use super::codes;
-use crate::chance::Chance;
+use crate::rng::SeededRng;
 use crate::trace::trace;
-use crate::world::{Happening, World};
+use crate::world::{World, WorldEvent};
 
 type E = ErrorCode;
 
@@ -55,11 +55,11 @@ pub(crate) struct GroupFaultPlan {
 }
 
 impl GroupFaultPlan {
-    pub(crate) fn draw(c: &mut Chance) -> Self {
-        let assignment = c.pick(&[0.0, 0.3, 0.5]);
+    pub(crate) fn draw(c: &mut SeededRng) -> Self {
+        let probability = c.pick(&[0.0, 0.3, 0.5]);
         let mut kinds = Vec::new();
         for (kind, _) in KINDS {
-            if c.hit(assignment) {
+            if c.hit(probability) {
                 kinds.push((*kind, c.spread(200_000, 30_000_000)));
             }
         }
@@ -79,12 +79,12 @@ impl World {
     }
 
     fn next_group_strike(&mut self, kind: GroupFault, mean_us: u64) {
-        let pause = self.faults.chance.between(mean_us / 10, mean_us * 2);
-        self.after_us(pause, Happening::Fault(FaultEvent::StrikeGroup(kind, mean_us)));
+        let pause = self.faults.rng.between(mean_us / 10, mean_us * 2);
+        self.after_us(pause, WorldEvent::Fault(FaultEvent::StrikeGroup(kind, mean_us)));
     }
 
     pub(super) fn strike_group(&mut self, kind: GroupFault, mean_us: u64) {
-        if !self.net.hostile {
+        if !self.net.faults_enabled {
             return;
         }
         self.cluster.advance_clock(ottla_mock::Time(self.now_us));
@@ -93,11 +93,11 @@ impl World {
             GroupFault::BlockCoordinator => self.block_coordinator(),
             GroupFault::RequestError => self.push_group_error(),
             GroupFault::RequestDisconnect => {
-                let api = self.faults.chance.pick(APIS);
+                let api = self.faults.rng.pick(APIS);
                 self.push_disconnect_on(api);
             }
             GroupFault::RequestDelay => {
-                let api = self.faults.chance.pick(APIS);
+                let api = self.faults.rng.pick(APIS);
                 self.push_delay_on(api);
             }
         }
@@ -110,14 +110,14 @@ impl World {
     }
 
     fn any_group(&mut self) -> String {
-        let groups = self.crowd.groups();
-        groups[self.faults.chance.below(groups.len())].clone()
+        let groups = self.group_members.groups();
+        groups[self.faults.rng.below(groups.len())].clone()
     }
 
     fn move_coordinator(&mut self) {
         let group = self.any_group();
         let ids: Vec<BrokerId> = self.cluster.broker_ids().collect();
-        let broker = self.faults.chance.pick(&ids);
+        let broker = self.faults.rng.pick(&ids);
         trace!(self.trace, "FAULT {group} gets coordinator {broker}");
         self.cluster.set_coordinator(CoordinatorKind::Group, &group, broker);
     }
@@ -126,13 +126,13 @@ impl World {
         let group = self.any_group();
         let error = self
             .faults
-            .chance
+            .rng
             .pick(&[E::COORDINATOR_LOAD_IN_PROGRESS, E::COORDINATOR_NOT_AVAILABLE]);
         trace!(self.trace, "FAULT the coordinator of {group} answers {error:?}");
         self.cluster
             .set_coordinator_error(CoordinatorKind::Group, &group, Some(error));
         let outage = self.outage_us();
-        self.after_us(outage, Happening::Fault(FaultEvent::EndCoordinatorError(group)));
+        self.after_us(outage, WorldEvent::Fault(FaultEvent::EndCoordinatorError(group)));
     }
 
     pub(super) fn end_coordinator_error(&mut self, group: &str) {
@@ -141,15 +141,15 @@ impl World {
     }
 
     fn push_group_error(&mut self) {
-        let api = self.faults.chance.pick(APIS);
-        let fatal = self.plan.groups.as_ref().is_some_and(|g| g.faults.fatal_errors) && self.faults.chance.hit(0.3);
+        let api = self.faults.rng.pick(APIS);
+        let fatal = self.plan.groups.as_ref().is_some_and(|g| g.faults.fatal_errors) && self.faults.rng.hit(0.3);
         if let Some(row) = codes::of(api) {
             self.push_errors(*row, fatal);
         }
     }
 
     pub(super) fn heal_groups(&mut self) {
-        for group in self.crowd.groups() {
+        for group in self.group_members.groups() {
             self.end_coordinator_error(&group);
         }
     }

@@ -12,12 +12,12 @@ use std::collections::BTreeSet;
 use ottla_mock::{BrokerId, CoordinatorKind, LeaderHints};
 use ottla_protocol::ApiKey;
 
-pub(crate) use codes::is_told_elsewhere;
+pub(crate) use codes::is_in_other_responses;
 pub(crate) use groups::{GroupFault, GroupFaultPlan};
 pub(crate) use transactions::{TransactionFault, TransactionFaultPlan};
 
-use crate::chance::Chance;
-use crate::world::{Happening, World};
+use crate::rng::SeededRng;
+use crate::world::{World, WorldEvent};
 
 /// The kinds of faults that come from outside at random times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,7 +130,7 @@ pub(crate) struct FaultPlan {
 
 impl FaultPlan {
     /// Leaves out what takes committed records away, and errors that say what is not so.
-    pub(crate) fn spare_records(&mut self) {
+    pub(crate) fn without_data_loss(&mut self) {
         let spared = [
             FaultKind::Recreate,
             FaultKind::Grow,
@@ -149,12 +149,12 @@ impl FaultPlan {
     }
 
     /// `late` is for what came to be drawn after worlds were first kept as tests: their draws stay as they were.
-    pub(crate) fn draw(c: &mut Chance, late: &mut Chance) -> Self {
-        let share = c.pick(&[0.0, 0.1, 0.2, 0.4]);
+    pub(crate) fn draw(c: &mut SeededRng, late: &mut SeededRng) -> Self {
+        let probability = c.pick(&[0.0, 0.1, 0.2, 0.4]);
         let mut kinds = Vec::new();
         for (at, (kind, _)) in KINDS.iter().enumerate() {
             let c = if at < FIRST_LATE { &mut *c } else { &mut *late };
-            if c.hit(share) {
+            if c.hit(probability) {
                 kinds.push((*kind, c.spread(100_000, 30_000_000)));
             }
         }
@@ -192,18 +192,18 @@ pub(crate) enum FaultEvent {
 /// What is under way.
 #[derive(Debug)]
 pub(crate) struct FaultState {
-    chance: Chance,
+    rng: SeededRng,
     /// The requests that clients of this world make.
-    pub(crate) asked: BTreeSet<ApiKey>,
+    pub(crate) requested_apis: BTreeSet<ApiKey>,
     throttled: Vec<ApiKey>,
     partition_errors: Vec<(ApiKey, String, i32)>,
 }
 
 impl FaultState {
-    pub(crate) fn new(chance: Chance) -> Self {
+    pub(crate) fn new(rng: SeededRng) -> Self {
         FaultState {
-            chance,
-            asked: BTreeSet::from([ApiKey::API_VERSIONS, ApiKey::METADATA]),
+            rng,
+            requested_apis: BTreeSet::from([ApiKey::API_VERSIONS, ApiKey::METADATA]),
             throttled: Vec::new(),
             partition_errors: Vec::new(),
         }
@@ -221,19 +221,19 @@ impl World {
     }
 
     fn next_strike(&mut self, kind: FaultKind, mean_us: u64) {
-        let pause = self.faults.chance.between(mean_us / 10, mean_us * 2);
-        self.after_us(pause, Happening::Fault(FaultEvent::Strike(kind, mean_us)));
+        let pause = self.faults.rng.between(mean_us / 10, mean_us * 2);
+        self.after_us(pause, WorldEvent::Fault(FaultEvent::Strike(kind, mean_us)));
     }
 
     fn outage_us(&mut self) -> u64 {
         let longest = self.plan.faults.outage_us;
-        self.faults.chance.between(longest / 20, longest)
+        self.faults.rng.between(longest / 20, longest)
     }
 
     pub(crate) fn on_fault(&mut self, event: FaultEvent) {
         match event {
             FaultEvent::Strike(kind, mean_us) => {
-                if self.net.hostile {
+                if self.net.faults_enabled {
                     let name = KINDS
                         .iter()
                         .find(|(k, _)| *k == kind)
@@ -254,7 +254,7 @@ impl World {
             FaultEvent::EndPartitionError(api, topic, partition) => {
                 self.cluster.set_partition_error(api, &topic, partition, None);
             }
-            FaultEvent::EndHints => self.cluster.set_leader_hints(LeaderHints::Right),
+            FaultEvent::EndHints => self.cluster.set_leader_hints(LeaderHints::Current),
             FaultEvent::EndLag(broker) => self.cluster.hold_metadata(broker, false),
             FaultEvent::StrikeGroup(kind, mean_us) => self.strike_group(kind, mean_us),
             FaultEvent::EndCoordinatorError(group) => self.end_coordinator_error(&group),
@@ -293,9 +293,9 @@ impl World {
             FaultKind::TopicError => self.break_topic(),
             FaultKind::ClockJump => self.set_a_clock(),
             FaultKind::BrokerClock => self.set_a_brokers_clock(),
-            FaultKind::ProducerRequest => self.trouble_producers(),
-            FaultKind::BadRecords => self.blame_records(),
-            FaultKind::LeaderHints => self.mislead(),
+            FaultKind::ProducerRequest => self.fail_producer_requests(),
+            FaultKind::BadRecords => self.reject_records(),
+            FaultKind::LeaderHints => self.break_leader_hints(),
             FaultKind::HalfClose => self.half_close(),
             FaultKind::Unclean => self.elect_uncleanly(),
         }
@@ -303,7 +303,7 @@ impl World {
 
     /// Everything works from now on.
     pub(crate) fn heal(&mut self) {
-        self.net.hostile = false;
+        self.net.faults_enabled = false;
         self.cluster.advance_clock(ottla_mock::Time(self.now_us));
         self.heal_brokers();
         self.heal_requests();
@@ -313,9 +313,9 @@ impl World {
     }
 
     fn set_a_clock(&mut self) -> bool {
-        let client = self.faults.chance.below(self.clients.len());
+        let client = self.faults.rng.below(self.clients.len());
         let hour = 3_600_000;
-        let skew = self.faults.chance.between(0, 48 * hour) as i64 - 24 * hour as i64;
+        let skew = self.faults.rng.between(0, 48 * hour) as i64 - 24 * hour as i64;
         self.clients[client].clock.set_skew_ms(skew);
         true
     }

@@ -7,11 +7,11 @@ use super::FaultEvent;
 use crate::check::{LogView, Logs};
 use crate::message::read_records;
 use crate::trace::trace;
-use crate::world::{Happening, World};
+use crate::world::{World, WorldEvent};
 
 impl World {
     pub(super) fn any_topic(&mut self) -> String {
-        let at = self.faults.chance.below(self.plan.topics.len());
+        let at = self.faults.rng.below(self.plan.topics.len());
         self.plan.topics[at].name.clone()
     }
 
@@ -49,12 +49,8 @@ impl World {
         if self.cluster.delete_topic(&name).is_err() {
             return false;
         }
-        let again = if self.faults.chance.hit(0.3) {
-            0
-        } else {
-            self.outage_us()
-        };
-        self.after_us(again, Happening::Fault(FaultEvent::MakeTopic(name)));
+        let again = if self.faults.rng.hit(0.3) { 0 } else { self.outage_us() };
+        self.after_us(again, WorldEvent::Fault(FaultEvent::MakeTopic(name)));
         true
     }
 
@@ -63,7 +59,7 @@ impl World {
         let Some(count) = self.cluster.partition_count(&name).filter(|c| *c < 30) else {
             return false;
         };
-        let total = i32::try_from(count).unwrap_or(0) + self.faults.chance.between(1, 4) as i32;
+        let total = i32::try_from(count).unwrap_or(0) + self.faults.rng.between(1, 4) as i32;
         trace!(self.trace, "FAULT topic {name} grows to {total} partitions");
         self.check.produced.on_partitions(&name, total);
         self.cluster.create_partitions(&name, total, Vec::new()).is_ok()
@@ -75,13 +71,13 @@ impl World {
         if self.plan.faults.fatal_errors {
             errors.push(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
         }
-        let error = self.faults.chance.pick(&errors);
+        let error = self.faults.rng.pick(&errors);
         if self.cluster.set_topic_error(&name, Some(error)).is_err() {
             return false;
         }
         trace!(self.trace, "FAULT metadata of {name} says {error:?}");
         let outage = self.outage_us();
-        self.after_us(outage, Happening::Fault(FaultEvent::EndTopicError(name)));
+        self.after_us(outage, WorldEvent::Fault(FaultEvent::EndTopicError(name)));
         true
     }
 
@@ -91,12 +87,12 @@ impl World {
             self.make_topic(&name);
             // It exists now.
             let _ = self.cluster.set_topic_error(&name, None);
-            self.widen(&name);
+            self.add_replicas(&name);
         }
     }
 
     /// Every partition gets as many replicas as may be needed for `min.insync.replicas`.
-    fn widen(&mut self, name: &str) {
+    fn add_replicas(&mut self, name: &str) {
         let ids: Vec<BrokerId> = self.cluster.broker_ids().collect();
         let count = self.cluster.partition_count(name).unwrap_or(0);
         for partition in 0..i32::try_from(count).unwrap_or(0) {

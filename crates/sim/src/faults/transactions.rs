@@ -5,9 +5,9 @@ use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::{FaultEvent, codes};
-use crate::chance::Chance;
+use crate::rng::SeededRng;
 use crate::trace::trace;
-use crate::world::{Happening, World};
+use crate::world::{World, WorldEvent};
 
 /// The requests of transactions.
 const APIS: &[ApiKey] = &[
@@ -59,11 +59,11 @@ pub(crate) struct TransactionFaultPlan {
 }
 
 impl TransactionFaultPlan {
-    pub(crate) fn draw(c: &mut Chance) -> Self {
-        let share = c.pick(&[0.0, 0.3, 0.6]);
+    pub(crate) fn draw(c: &mut SeededRng) -> Self {
+        let probability = c.pick(&[0.0, 0.3, 0.6]);
         let mut kinds = Vec::new();
         for (kind, _) in KINDS {
-            if c.hit(share) {
+            if c.hit(probability) {
                 kinds.push((*kind, c.spread(200_000, 20_000_000)));
             }
         }
@@ -80,12 +80,12 @@ impl World {
     }
 
     fn next_transaction_strike(&mut self, kind: TransactionFault, mean_us: u64) {
-        let pause = self.faults.chance.between(mean_us / 10, mean_us * 2);
-        self.after_us(pause, Happening::Fault(FaultEvent::StrikeTransaction(kind, mean_us)));
+        let pause = self.faults.rng.between(mean_us / 10, mean_us * 2);
+        self.after_us(pause, WorldEvent::Fault(FaultEvent::StrikeTransaction(kind, mean_us)));
     }
 
     pub(super) fn strike_transaction(&mut self, kind: TransactionFault, mean_us: u64) {
-        if !self.net.hostile {
+        if !self.net.faults_enabled {
             return;
         }
         self.cluster.advance_clock(ottla_mock::Time(self.now_us));
@@ -93,22 +93,22 @@ impl World {
             TransactionFault::MoveCoordinator => self.move_transaction_coordinator(),
             TransactionFault::BlockCoordinator => self.block_transaction_coordinator(),
             TransactionFault::LateMarkers => {
-                let delay_us = self.faults.chance.spread(1, MARKER_DELAY_MAX_US);
+                let delay_us = self.faults.rng.spread(1, MARKER_DELAY_MAX_US);
                 trace!(self.trace, "FAULT markers take {delay_us} us");
                 self.cluster.set_transaction_marker_delay_us(delay_us);
             }
             TransactionFault::RequestError => {
-                let api = self.faults.chance.pick(APIS);
+                let api = self.faults.rng.pick(APIS);
                 if let Some(row) = codes::of(api) {
                     self.push_errors(*row, false);
                 }
             }
             TransactionFault::RequestDisconnect => {
-                let api = self.faults.chance.pick(APIS);
+                let api = self.faults.rng.pick(APIS);
                 self.push_disconnect_on(api);
             }
             TransactionFault::RequestDelay => {
-                let api = self.faults.chance.pick(APIS);
+                let api = self.faults.rng.pick(APIS);
                 self.push_delay_on(api);
             }
         }
@@ -129,13 +129,13 @@ impl World {
 
     fn any_coordinated(&mut self) -> (CoordinatorKind, String) {
         let all = self.coordinated();
-        all[self.faults.chance.below(all.len())].clone()
+        all[self.faults.rng.below(all.len())].clone()
     }
 
     fn move_transaction_coordinator(&mut self) {
         let (kind, key) = self.any_coordinated();
         let ids: Vec<BrokerId> = self.cluster.broker_ids().collect();
-        let broker = self.faults.chance.pick(&ids);
+        let broker = self.faults.rng.pick(&ids);
         trace!(self.trace, "FAULT {key} gets coordinator {broker}");
         self.cluster.set_coordinator(kind, &key, broker);
     }
@@ -146,11 +146,11 @@ impl World {
             ErrorCode::COORDINATOR_LOAD_IN_PROGRESS,
             ErrorCode::COORDINATOR_NOT_AVAILABLE,
         ];
-        let error = self.faults.chance.pick(&errors);
+        let error = self.faults.rng.pick(&errors);
         trace!(self.trace, "FAULT the coordinator of {key} answers {error:?}");
         self.cluster.set_coordinator_error(kind, &key, Some(error));
         let outage = self.outage_us();
-        self.after_us(outage, Happening::Fault(FaultEvent::EndBlock(kind, key)));
+        self.after_us(outage, WorldEvent::Fault(FaultEvent::EndBlock(kind, key)));
     }
 
     pub(super) fn end_block(&mut self, kind: CoordinatorKind, key: &str) {

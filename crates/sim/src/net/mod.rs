@@ -1,8 +1,8 @@
 //! The virtual network: bytes take time, arrive in pieces, and sometimes not at all.
 
-mod down;
+mod downlink;
 mod names;
-mod up;
+mod uplink;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
@@ -12,10 +12,10 @@ use ottla::connection::{ConnId, FrameReader};
 use ottla_mock::BrokerId;
 use ottla_protocol::Frame;
 
-use crate::chance::Chance;
+use crate::rng::SeededRng;
 
 pub(crate) use names::{Names, PORT};
-pub(crate) use up::GIVE_UP_US;
+pub(crate) use uplink::GIVE_UP_US;
 
 /// How the network behaves in a world.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub(crate) struct NetPlan {
 
 impl NetPlan {
     /// `late` is for what came to be drawn after worlds were first kept as tests: their draws stay as they were.
-    pub(crate) fn draw(c: &mut Chance, late: &mut Chance) -> Self {
+    pub(crate) fn draw(c: &mut SeededRng, late: &mut SeededRng) -> Self {
         let latency_us = c.spread(20, 30_000);
         NetPlan {
             latency_us,
@@ -77,7 +77,7 @@ impl NetPlan {
     }
 
     /// Has sockets take so much at a time that `bytes` are through within `within_us`.
-    pub(crate) fn make_room_for(&mut self, bytes: u64, within_us: u64) {
+    pub(crate) fn ensure_socket_buffer(&mut self, bytes: u64, within_us: u64) {
         let round_trip_us = 2 * (self.latency_us + self.jitter_us);
         let least = bytes.min(4_000_000) * round_trip_us / within_us;
         self.socket_buffer = self.socket_buffer.max(least as usize);
@@ -111,9 +111,9 @@ pub(crate) struct Conn {
     down_last_us: u64,
     reader_down: FrameReader,
     /// Responses were lost or came twice: the client finds that out and reads no more.
-    pub(crate) garbled: bool,
+    pub(crate) corrupted: bool,
     /// What a frozen broker is about to send.
-    outbox: Vec<Down>,
+    outbox: Vec<Downlink>,
 }
 
 /// A request that its client has not wholly written.
@@ -127,7 +127,7 @@ pub(crate) struct Unwritten {
 
 /// What travels to a client.
 #[derive(Debug, Clone)]
-pub(crate) enum Down {
+pub(crate) enum Downlink {
     Bytes(Bytes),
     /// The broker closes in order.
     Close,
@@ -139,7 +139,7 @@ pub(crate) enum Down {
 #[derive(Debug)]
 pub(crate) struct Net {
     pub(crate) plan: NetPlan,
-    pub(crate) chance: Chance,
+    pub(crate) rng: SeededRng,
     pub(crate) conns: BTreeMap<u64, Conn>,
     pub(crate) by_id: BTreeMap<(usize, ConnId), u64>,
     /// Attempts to connect that the client has not given up.
@@ -147,22 +147,22 @@ pub(crate) struct Net {
     pub(crate) next: u64,
     pub(crate) names: Names,
     /// Faults happen.
-    pub(crate) hostile: bool,
+    pub(crate) faults_enabled: bool,
 }
 
 const MAX_FRAME: usize = 200_000_000;
 
 impl Net {
-    pub(crate) fn new(plan: NetPlan, chance: Chance) -> Self {
+    pub(crate) fn new(plan: NetPlan, rng: SeededRng) -> Self {
         Net {
             plan,
-            chance,
+            rng,
             conns: BTreeMap::new(),
             by_id: BTreeMap::new(),
             attempts: BTreeSet::new(),
             next: 1,
             names: Names::default(),
-            hostile: false,
+            faults_enabled: false,
         }
     }
 
@@ -174,15 +174,15 @@ impl Net {
     }
 
     /// A connection that its client has left and whose broker may still read what was sent on it.
-    pub(crate) fn left_on_the_way(&self) -> Option<u64> {
+    pub(crate) fn half_closed_connection(&self) -> Option<u64> {
         let mut conns = self.conns.iter();
         let left = conns.find(|(_, c)| !c.client_open && c.broker_open && !c.dead);
         left.map(|(number, _)| *number)
     }
 
     /// Whether a fault that happens with probability `p` happens now.
-    pub(crate) fn strikes(&mut self, p: f64) -> bool {
-        self.hostile && self.chance.hit(p)
+    pub(crate) fn occurs(&mut self, p: f64) -> bool {
+        self.faults_enabled && self.rng.hit(p)
     }
 
     pub(crate) fn add(&mut self, client: usize, id: ConnId, broker: BrokerId) -> u64 {
@@ -207,7 +207,7 @@ impl Net {
                 inbox: Vec::new(),
                 down_last_us: 0,
                 reader_down: FrameReader::new(MAX_FRAME),
-                garbled: false,
+                corrupted: false,
                 outbox: Vec::new(),
             },
         );
@@ -216,9 +216,9 @@ impl Net {
 
     /// One way through the network, from now.
     pub(crate) fn delay_us(&mut self) -> u64 {
-        let mut delay = self.plan.latency_us + self.chance.between(0, self.plan.jitter_us);
-        if self.strikes(self.plan.late) {
-            delay += self.chance.between(0, self.plan.late_us);
+        let mut delay = self.plan.latency_us + self.rng.between(0, self.plan.jitter_us);
+        if self.occurs(self.plan.late) {
+            delay += self.rng.between(0, self.plan.late_us);
         }
         delay
     }
@@ -229,20 +229,20 @@ impl Net {
 
     /// Cuts a transmission into the pieces in which it arrives.
     fn pieces(&mut self, bytes: Bytes) -> Vec<Bytes> {
-        if bytes.len() < 2 || !self.chance.hit(self.plan.split) {
+        if bytes.len() < 2 || !self.rng.hit(self.plan.split) {
             return vec![bytes];
         }
         let mut rest = bytes;
         let mut out = Vec::new();
-        for _ in 0..self.chance.between(1, 4) {
+        for _ in 0..self.rng.between(1, 4) {
             if rest.len() < 2 {
                 break;
             }
             // Short pieces at the start and the end of frames are where a reader may err.
-            let at = match self.chance.below(3) {
-                0 => 1 + self.chance.below(8.min(rest.len() - 1)),
-                1 => rest.len() - 1 - self.chance.below(8.min(rest.len() - 1)),
-                _ => 1 + self.chance.below(rest.len() - 1),
+            let at = match self.rng.below(3) {
+                0 => 1 + self.rng.below(8.min(rest.len() - 1)),
+                1 => rest.len() - 1 - self.rng.below(8.min(rest.len() - 1)),
+                _ => 1 + self.rng.below(rest.len() - 1),
             };
             out.push(rest.split_to(at));
         }

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use ottla_protocol::api::join_group::JoinGroupRequest;
 
-use crate::dispatch::Context;
-use crate::parked::Token;
+use crate::ids::DelayedId;
+use crate::request::Context;
 use crate::timers::TimerId;
 
 /// An assignor that a member supports, with what it tells its leader.
@@ -47,9 +47,9 @@ pub(crate) struct Member {
     pub(crate) assignment: Bytes,
     /// The JoinGroup request that waits for the generation to begin. Its connection may be gone: the member counts as
     /// joined all the same, as for Kafka.
-    pub(crate) awaiting_join: Option<Token>,
+    pub(crate) awaiting_join: Option<DelayedId>,
     /// The SyncGroup request that waits for the leader's assignment.
-    pub(crate) awaiting_sync: Option<Token>,
+    pub(crate) awaiting_sync: Option<DelayedId>,
     pub(crate) session_timer: Option<TimerId>,
 }
 

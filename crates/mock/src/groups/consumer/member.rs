@@ -6,13 +6,13 @@ use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 
 use super::Partitions;
-use crate::cluster::Cluster;
-use crate::dispatch::Context;
 use crate::groups::classic::Protocol;
-use crate::timers::{Timer, TimerId};
+use crate::request::Context;
+use crate::state::ClusterState;
+use crate::timers::{MemberTimer, Timer, TimerId};
 
 /// A static member that is away for a while (`member_epoch` of its last heartbeat).
-pub(super) const AWAY: i32 = -2;
+pub(super) const STATIC_LEAVE_EPOCH: i32 = -2;
 
 /// How far a member is on its way to the target assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,13 +26,13 @@ pub(crate) enum MemberState {
 
 /// What a member of the classic protocol has besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ClassicSide {
+pub(crate) struct ClassicMember {
     pub(crate) session_timeout_ms: i32,
     /// Never empty.
     pub(crate) protocols: Vec<Protocol>,
 }
 
-impl ClassicSide {
+impl ClassicMember {
     /// The assignor that the member is told, though none but the coordinator assigns.
     pub(crate) fn protocol_name(&self) -> Option<&str> {
         self.protocols.first().map(|p| p.name.as_str())
@@ -43,19 +43,6 @@ impl ClassicSide {
         let metadata = self.protocols.first().and_then(|p| p.metadata.first_chunk());
         metadata.map_or(0, |version| i16::from_be_bytes(*version))
     }
-}
-
-/// What a member is waited for, each for a limited time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum MemberTimer {
-    /// Its next heartbeat.
-    Session,
-    /// To give up what it has to (consumer protocol).
-    Revocation,
-    /// To join again (classic protocol).
-    Join,
-    /// To fetch its assignment (classic protocol).
-    Sync,
 }
 
 /// One member.
@@ -80,7 +67,7 @@ pub(crate) struct ConsumerMember {
     /// What the assignor wants it to have.
     pub(crate) target: Partitions,
     /// `None` for a member of the consumer protocol.
-    pub(crate) classic: Option<ClassicSide>,
+    pub(crate) classic: Option<ClassicMember>,
     pub(in crate::groups) timers: Vec<(MemberTimer, TimerId)>,
 }
 
@@ -107,7 +94,7 @@ impl ConsumerMember {
     }
 
     /// This static member under the id with which it came back: it keeps what it had.
-    pub(super) fn reborn(self, id: String) -> Self {
+    pub(super) fn with_id(self, id: String) -> Self {
         Self {
             id,
             epoch: 0,
@@ -173,29 +160,29 @@ impl ConsumerMember {
     }
 
     /// Begins to wait, or begins anew.
-    pub(super) fn set_timer(&mut self, cluster: &mut Cluster, group: &str, timer: MemberTimer, timeout_ms: i32) {
-        self.cancel_timer(cluster, timer);
-        let at = cluster.now.plus_ms(timeout_ms);
+    pub(super) fn set_timer(&mut self, state: &mut ClusterState, group: &str, timer: MemberTimer, timeout_ms: i32) {
+        self.cancel_timer(state, timer);
+        let at = state.now.plus_ms(timeout_ms);
         let due = Timer::ConsumerMember {
             group: group.to_owned(),
             member: self.id.clone(),
             timer,
         };
-        self.timers.push((timer, cluster.timers.set(at, due)));
+        self.timers.push((timer, state.timers.set(at, due)));
     }
 
-    pub(super) fn cancel_timer(&mut self, cluster: &mut Cluster, timer: MemberTimer) {
+    pub(super) fn cancel_timer(&mut self, state: &mut ClusterState, timer: MemberTimer) {
         self.timers.retain(|(t, id)| {
             if *t == timer {
-                cluster.timers.cancel(*id);
+                state.timers.cancel(*id);
             }
             *t != timer
         });
     }
 
-    pub(super) fn cancel_timers(&mut self, cluster: &mut Cluster) {
+    pub(super) fn cancel_timers(&mut self, state: &mut ClusterState) {
         for (_, id) in self.timers.drain(..) {
-            cluster.timers.cancel(id);
+            state.timers.cancel(id);
         }
     }
 

@@ -145,12 +145,12 @@ fn lost_markers_are_written_again_after_an_unclean_election() {
         producer.run(&mut test, 0, 2, true);
         // The marker of the second transaction is lost, and all of the third.
         let leader = BrokerId(test.leader("t", 0));
-        let (end, _) = test.cluster.elect_uncleanly("t", 0, leader, 5).unwrap();
+        let (end, _) = test.cluster.elect_unclean_leader("t", 0, leader, 5).unwrap();
         assert_eq!(end, 6);
         assert_eq!(committed(&mut test, 0), [3, 4]);
         assert_eq!(fetch(&mut test, 0, 0, 1).last_stable_offset, 6);
         // All of the second but not the abort before it.
-        test.cluster.elect_uncleanly("t", 0, leader, 3).unwrap();
+        test.cluster.elect_unclean_leader("t", 0, leader, 3).unwrap();
         assert_eq!(committed(&mut test, 0), [] as [i64; 0]);
         assert_eq!(fetch(&mut test, 0, 0, 1).last_stable_offset, 3);
         let mut next = Producer::new(&mut test, "x");

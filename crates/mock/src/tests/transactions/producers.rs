@@ -388,7 +388,7 @@ fn a_transactional_id_is_taken_when_its_request_is_served() {
     let mut owner = Producer::new(&mut test, "x");
     assert_eq!(owner.write(&mut test, 0, 1), ErrorCode::NONE);
     test.send(coordinator, 1, &fresh, 5).now();
-    let taken = |number, resumed| TransactionStep::Taken {
+    let taken = |number, resumed| TransactionStep::Initialized {
         connection: ConnectionId(number),
         resumed,
     };

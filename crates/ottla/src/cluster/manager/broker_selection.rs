@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::Ctx;
 use super::super::bootstrap::{Endpoint, parse_endpoints};
 use super::{Change, Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Ready};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 use crate::types::NodeId;
 

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use ottla_protocol::api::metadata::MetadataResponse;
 
-use super::super::Ctx;
 use super::in_flight::{About, MAX_UNDER_WAY};
 use super::{Change, Cluster, MetadataReply, MetadataScope, duration_ms};
 use crate::connection::BrokerKey;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::Instant;
 
 /// A metadata call of the application.

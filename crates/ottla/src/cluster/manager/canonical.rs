@@ -1,11 +1,11 @@
 //! `client.dns.lookup=resolve_canonical_bootstrap_servers_only`: the names of a bootstrap name's addresses take its place.
 
-use super::super::Ctx;
 use super::super::bootstrap::Endpoint;
 use super::{Change, Cluster, duration_ms};
 use crate::connection::LookupId;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 
 /// A bootstrap name whose canonical names are not known yet.

@@ -14,11 +14,11 @@ use std::time::Duration;
 
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 
-use super::super::Ctx;
 use super::{Cluster, duration_ms};
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::sys::Instant;
 
 /// Requests of one kind under way at once, late ones included.

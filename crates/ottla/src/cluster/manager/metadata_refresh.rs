@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::super::Ctx;
 use super::in_flight::{About, MAX_PROMPT, MAX_UNDER_WAY};
 use super::{Cluster, duration_ms, refresh_interval};
 use crate::connection::{BrokerKey, BrokerVersions};
+use crate::context::Ctx;
 use crate::error::ErrorCode;
-use crate::event::{DebugContexts, level};
+use crate::log::{DebugContexts, level};
 use crate::sys::Instant;
 use crate::types::{NodeId, is_valid_topic_name};
 

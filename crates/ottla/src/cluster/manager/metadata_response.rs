@@ -7,13 +7,13 @@ use std::time::Duration;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponse, MetadataResponseTopic};
 
-use super::super::Ctx;
 use super::super::cache::{Source, TopicMeta};
 use super::in_flight::{About, Asked};
 use super::{Change, Cluster, NodeInfo, duration_ms, refresh_interval};
 use crate::connection::{BrokerKey, Outcome};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 use crate::sys::Instant;
 use crate::types::NodeId;
 
@@ -173,7 +173,7 @@ impl Cluster {
         unlisted.sort_unstable();
         for name in unlisted {
             if self.watches.contains_key(&name) {
-                self.stale(&name, now);
+                self.request_refresh(&name, now);
             } else {
                 self.forget_topic(&name);
             }

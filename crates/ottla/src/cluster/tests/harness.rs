@@ -15,7 +15,8 @@ use crate::cluster::{Change, Cluster, Command, MetadataReply, MetadataScope};
 use crate::config::{ClientConfig, Conf};
 use crate::connection::{CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent};
 use crate::error::Error;
-use crate::event::{DebugContexts, Logger, Reply};
+use crate::log::{DebugContexts, Logger};
+use crate::reply::Reply;
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::ClientKind;
 
@@ -68,7 +69,7 @@ pub(super) struct World {
 
 macro_rules! ctx {
     ($w:ident) => {
-        crate::cluster::Ctx {
+        crate::context::Ctx {
             now: $w.now,
             wall_ms: 0,
             connections: &mut $w.connections,

@@ -21,7 +21,7 @@ fn leader(w: &World) -> Option<i32> {
 
 /// Has the topic asked for and gives this answer.
 fn hear(w: &mut World, id: u8, leader: i32, epoch: i32) {
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.ms_until(5000, |w| !w.asked.is_empty()).expect("it is asked for");
     w.answer(&metadata(vec![topic("t", id, &[(leader, epoch)])]));
 }
@@ -85,7 +85,7 @@ fn a_known_leader_ends_the_doubt() {
 #[test]
 fn a_topic_that_was_missing_has_no_past() {
     let mut w = known(9, "boot");
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
     let mut missing = topic("t", 0, &[]);
     missing.error_code = ottla_protocol::ErrorCode::UNKNOWN_TOPIC_OR_PARTITION.0;
@@ -107,7 +107,7 @@ fn what_is_known_of_partitions_outlives_an_error_that_passes() {
         (12, E::UNKNOWN_TOPIC_OR_PARTITION, false),
     ] {
         let mut w = known(version, "boot");
-        w.cluster.stale("t", w.now);
+        w.cluster.request_refresh("t", w.now);
         w.run_ms(500);
         let mut failing = topic("t", 0, &[]);
         failing.error_code = error.0;
@@ -169,7 +169,7 @@ fn a_stale_leader_is_looked_for_again_until_there_is_news() {
     w.answers = Some(metadata(vec![topic("t", 1, &[(2, 5)])]));
     let before = w.asked_ever.len();
     // Clients notice the end of a leader before the controller does.
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(20_000);
     let asked = w.asked_ever.len() - before;
     assert!((18..26).contains(&asked), "{asked} requests in 20 s");
@@ -187,7 +187,7 @@ fn a_suspicion_that_nothing_confirms_is_given_up() {
     let mut w = known(12, "one");
     w.answers = Some(metadata(vec![topic("t", 1, &[(2, 5)])]));
     let before = w.asked_ever.len();
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(900_000);
     let asked = w.asked_ever.len() - before;
     assert!((30..50).contains(&asked), "{asked} requests in 15 minutes");
@@ -224,7 +224,7 @@ fn topics_that_nobody_watches_are_not_asked_for() {
     w.answers = Some(metadata(vec![topic("t", 1, &[(2, 5)]), topic("u", 2, &[(2, 5)])]));
     w.run_ms(1000);
     w.cluster.unwatch("u");
-    w.cluster.stale("u", w.now);
+    w.cluster.request_refresh("u", w.now);
     let before = w.asked_ever.len();
     w.run_ms(30_000);
     assert!(w.asked_ever.len() > before);
@@ -291,7 +291,7 @@ fn what_a_leaving_broker_was_sent_may_still_be_answered() {
     w.settle();
     let (asked, other) = (w.asked[0].host.clone(), if w.asked[0].host == "one" { 2 } else { 1 });
     let leaving = BrokerKey::general(NodeId(3 - other));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.ms_until(3000, |w| w.asked.len() == 2)
         .expect("the other broker is asked");
     let mut without = metadata(vec![topic("t", 1, &[(other, 6)])]);
@@ -313,7 +313,7 @@ fn a_changed_address_is_connected_to() {
     let mut w = known(12, "one");
     let mut moved = metadata(vec![topic("t", 1, &[(2, 5)])]);
     moved.brokers[0].host = "elsewhere".into();
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
     w.answer(&moved);
     assert!(!w.connections.is_up(BrokerKey::general(NodeId(1))));
@@ -340,7 +340,7 @@ fn silence_for_long_begins_again_with_the_bootstrap_addresses() {
         w.settle();
         w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
         w.frozen.extend(["one", "two", "boot"].map(String::from));
-        w.cluster.stale("t", w.now);
+        w.cluster.request_refresh("t", w.now);
         w.run_ms(9_900);
         assert!(w.cluster.node(NodeId(1)).is_some());
         w.run_ms(200);
@@ -361,7 +361,7 @@ fn an_answer_that_stands_behind_a_long_poll_is_waited_for() {
     // Whatever is under way on the only connection stands for the poll.
     let _before = w.call(crate::cluster::MetadataScope::AllTopics, 60_000);
     w.settle();
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(700);
     assert!(w.cluster.node(NodeId(1)).is_some());
     w.run_ms(200);

@@ -9,7 +9,7 @@ use super::harness::*;
 use crate::cluster::{Change, MetadataScope, NodeInfo};
 use crate::connection::BrokerKey;
 use crate::error::ErrorCode;
-use crate::event::{DebugContexts, LogLine, Logger};
+use crate::log::{DebugContexts, LogLine, Logger};
 use crate::sys::Rng;
 use crate::types::{ClientKind, NodeId};
 
@@ -69,12 +69,12 @@ fn an_older_leader_epoch_does_not_win() {
     w.cluster.watch(&name("t"), w.now);
     w.settle();
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
     w.answer(&metadata(vec![topic("t", 1, &[(1, 4)])]));
     assert_eq!(w.cluster.leader("t", 0), Some(NodeId(2)));
     // A topic made again starts its epochs anew.
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
     w.answer(&metadata(vec![topic("t", 9, &[(1, 0)])]));
     assert_eq!(w.cluster.leader("t", 0), Some(NodeId(1)));
@@ -181,7 +181,7 @@ fn a_broker_that_left_is_forgotten() {
     w.cluster.watch(&name("t"), w.now);
     w.settle();
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
     let mut response = metadata(vec![topic("t", 1, &[(1, 6)])]);
     response.brokers.pop();
@@ -226,7 +226,7 @@ fn a_leader_that_no_broker_list_names_is_asked_for_again_soon() {
     w.cluster.watch(&name("t"), w.now);
     w.settle();
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
     // A broker that lags behind names an older leader, and not the present one's address.
     let mut lagging = metadata(vec![topic("t", 1, &[(1, 4)])]);
@@ -315,7 +315,7 @@ fn a_change_of_leader_is_logged_with_both_brokers() {
     w.cluster.watch(&name("t"), w.now);
     w.settle();
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
-    w.cluster.stale(&name("t"), w.now);
+    w.cluster.request_refresh(&name("t"), w.now);
     w.run_ms(1000);
     w.answer(&metadata(vec![topic("t", 1, &[(1, 6)])]));
     let said = lines.lock().unwrap().join("\n");

@@ -31,7 +31,7 @@ fn a_frozen_broker_does_not_hold_up_metadata() {
     let mut w = three_brokers(&[]);
     w.frozen.insert(w.asked_ever[0].host.clone());
     w.answers = Some(three(vec![topic("t", 1, &[(3, 6)])]));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     let took = w.ms_until(100_000, |w| w.cluster.leader("t", 0) == Some(NodeId(3)));
     assert!(took.is_some_and(|ms| ms < 3000), "{took:?}");
 }
@@ -43,7 +43,7 @@ fn a_broker_that_did_not_answer_before_its_connection_ended_is_not_asked_next() 
         w.run_ms(pause_ms);
         let silent = w.asked_ever[0].host.clone();
         w.frozen.insert(silent.clone());
-        w.cluster.stale("t", w.now);
+        w.cluster.request_refresh("t", w.now);
         w.run_ms(100);
         assert_eq!(w.asked_ever.last().map(|a| &a.host), Some(&silent));
         w.reset_all();
@@ -79,7 +79,7 @@ fn when_every_connection_is_dead_a_new_one_to_the_same_broker_is_asked() {
     w.answer(&one(5));
     w.run_ms(100);
     w.frozen.insert("one".into());
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(1000);
     assert_eq!(w.asked.len(), 1);
     w.frozen.clear();
@@ -130,7 +130,7 @@ fn a_busy_cluster_is_not_flooded() {
     // Connections were negotiated before the brokers froze.
     let before = w.asked_ever.len();
     for ms in (0..55_000).step_by(10) {
-        w.cluster.stale("t", w.now);
+        w.cluster.request_refresh("t", w.now);
         w.run_ms(10);
         let mut hosts: Vec<&str> = w.asked.iter().map(|a| &*a.host).collect();
         hosts.sort_unstable();
@@ -151,7 +151,7 @@ fn a_lone_slow_broker_is_asked_by_a_second_connection_and_no_more() {
     let mut alone = metadata(vec![topic("t", 1, &[(1, 5)])]);
     alone.brokers.truncate(1);
     w.answer(&alone);
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(50_000);
     assert_eq!((w.asked.len(), w.conns.len()), (2, 2));
     alone.topics = vec![topic("t", 1, &[(1, 6)])];
@@ -162,7 +162,7 @@ fn a_lone_slow_broker_is_asked_by_a_second_connection_and_no_more() {
 #[test]
 fn a_late_answer_takes_nothing_back() {
     let mut w = three_brokers(&[]);
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(4000);
     assert_eq!(w.asked.len(), 2, "the second one goes to another broker");
     assert_ne!(w.asked[0].host, w.asked[1].host);
@@ -183,7 +183,7 @@ fn a_late_answer_takes_nothing_back() {
 #[test]
 fn a_late_answer_brings_newer_leaders_of_the_same_topic() {
     let mut w = three_brokers(&[]);
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(4000);
     w.answer_at(1, &three(vec![topic("t", 1, &[(2, 5)])]));
     w.answer_at(0, &three(vec![topic("t", 1, &[(3, 6)])]));
@@ -193,7 +193,7 @@ fn a_late_answer_brings_newer_leaders_of_the_same_topic() {
 #[test]
 fn a_late_answer_that_takes_a_leader_away_is_followed_up() {
     let mut w = three_brokers(&[]);
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(4000);
     w.answer_at(1, &three(vec![topic("t", 1, &[(3, 6)])]));
     w.answer_at(0, &three(vec![topic("t", 1, &[(-1, 7)])]));
@@ -210,7 +210,7 @@ fn what_is_urgent_does_not_wait_for_an_answer_about_every_topic() {
         ("topic.metadata.refresh.interval.ms", "10000"),
     ]);
     // Two brokers are connected.
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(2500);
     while !w.asked.is_empty() {
         w.answer(&three(vec![topic("t", 1, &[(2, 5)])]));
@@ -218,13 +218,13 @@ fn what_is_urgent_does_not_wait_for_an_answer_about_every_topic() {
     }
     assert_eq!(w.conns.len(), 2);
     w.answers = Some(three(vec![topic("t", 1, &[(2, 6)])]));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(50);
     w.answers = None;
     let asked = w.ms_until(20_000, |w| w.asked.iter().any(|a| a.topics.is_none()));
     assert!(asked.is_some(), "every topic is asked for at the interval");
     w.run_ms(100);
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(20);
     let names: Vec<_> = w.asked.iter().map(|a| a.topics.clone()).collect();
     assert_eq!(names, [None, Some(vec!["t".to_string()])]);
@@ -274,7 +274,7 @@ fn listing(w: &World) -> Option<usize> {
 fn a_listing_that_is_overtaken_is_asked_for_again() {
     let mut w = three_brokers(&[]);
     // Two brokers are connected.
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(2500);
     while !w.asked.is_empty() {
         w.answer(&three(vec![topic("t", 1, &[(2, 5)])]));
@@ -283,7 +283,7 @@ fn a_listing_that_is_overtaken_is_asked_for_again() {
     w.cluster.list_all(w.now, true);
     w.run_ms(200);
     assert_eq!(listing(&w), Some(0));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
     let last = w.asked.len() - 1;
     assert_ne!(w.asked[0].host, w.asked[last].host);

@@ -10,9 +10,9 @@ macro_rules! extension_rows {
     "Interceptors that plugins or the application have added.";
 "test.mock.num.brokers" test_mock_num_brokers: u32 = int(0, 10_000, 0).count().hidden() =>
     "Start an embedded cluster of this many brokers and use it in place of `bootstrap.servers`, without encryption. \
-     For demos and tests; 0 starts none. It takes messages as large as the client's `message.max.bytes` allows.";
+     For demos and tests; 0 starts none. It accepts messages as large as the client's `message.max.bytes` allows.";
 "test.mock.broker.rtt" test_mock_broker_rtt: u32 = int(0, 3_600_000, 0).ms().hidden() =>
-    "Round-trip time that the embedded cluster's brokers make believe.";
+    "Round-trip time that the brokers of the embedded cluster simulate.";
 "ut_handle_ProduceResponse" ut_handle_produce_response: usize = pointer("").hidden() =>
     "Hook of another library's unit tests. Cannot be set.";
 

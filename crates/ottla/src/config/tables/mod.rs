@@ -155,7 +155,7 @@ macro_rules! define {
             /// The fields' names, in the order of the table.
             pub(super) const FIELDS: &[&str] = &[$(stringify!($field),)+];
 
-            /// Whether each field takes its value as it is.
+            /// Returns whether each field takes its value as it is.
             pub(super) fn takes(values: &[Value]) -> Vec<bool> {
                 vec![$(values
                     .get($prop::$field as usize)
@@ -172,8 +172,8 @@ macro_rules! define_client {
             Prop,
             /// The properties of clients.
             GLOBAL,
-            /// A client's settings. Texts that are not set are empty, pointers that are not set zero; a list of flags is
-            /// the sum of its bits.
+            /// A client's settings. Texts that are not set are empty, pointers that are not set zero; a list of flags
+            /// is the sum of its bits.
             ClientConfig;
             $($rows)+
         }

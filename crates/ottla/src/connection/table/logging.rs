@@ -9,7 +9,7 @@ use ottla_protocol::ApiKey;
 use super::super::broker_connection::{BrokerConnection, InFlight, State, address_text};
 use super::super::versions::BrokerVersions;
 use super::{BrokerKey, ConnectionTable, Purpose};
-use crate::event::{DebugContexts, Logger, level};
+use crate::log::{DebugContexts, Logger, level};
 use crate::sys::Instant;
 
 /// A connection as it is called in logs and errors: by the broker, and what it is for where that is not everything.

@@ -11,7 +11,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::orders::RebalanceProtocol;
+use super::actions::RebalanceProtocol;
 
 /// A way to divide partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,22 +10,24 @@ use std::time::Duration;
 
 use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitResponse};
 
-use super::Identity;
-use super::committer::Committer;
+use super::GroupIdentity;
+use super::commit_identity::CommitIdentity;
 use super::offset_messages::commit_request;
-use crate::cluster::{Ctx, is_coordinator_error};
+use crate::cluster::is_coordinator_error;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
 use crate::consumer::CommitTarget;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{CommitResult, Event, Interceptor, PartitionState, Queue};
+use crate::event::{CommitResult, Event, PartitionState, Queue};
+use crate::interceptor::Interceptor;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 /// Topics have ids instead of names from this version on; names do as well.
 pub(super) const NEWEST_WITH_NAMES: i16 = 9;
 
-/// The part of `auto.commit.interval.ms` that [`Commits::patience`] is.
-const PATIENCE: u64 = 10;
+/// The part of `auto.commit.interval.ms` that [`Commits::tick_leeway`] is.
+const TICK_LEEWAY: u64 = 10;
 
 /// Who wants a commit.
 #[derive(Debug)]
@@ -46,11 +48,11 @@ struct Row {
 
 /// A commit on its way.
 #[derive(Debug)]
-struct Job {
+struct PendingCommit {
     number: u64,
     rows: Vec<Row>,
     purpose: Purpose,
-    who: Committer,
+    who: CommitIdentity,
     deadline: Instant,
     retry_at: Instant,
     tries: u32,
@@ -69,7 +71,7 @@ struct Tracked {
     /// The offset that an automatic commit under way takes, or `INVALID`.
     committing: i64,
     /// A commit was sent and not answered: a broker that comes to it late would undo a newer one.
-    doubtful: bool,
+    unanswered: bool,
     /// The state's when the two were noted. After a new beginning they say nothing: the topic may be another one, or
     /// the log may have lost what was committed.
     beginning: u32,
@@ -78,25 +80,25 @@ struct Tracked {
 impl Tracked {
     /// Whether an offset goes beyond what is committed. What the application did not name itself is never taken back.
     fn is_ahead(&self, offset: i64) -> bool {
-        offset >= 0 && (offset > self.committed || self.beginning != self.state.beginning())
+        offset >= 0 && (offset > self.committed || self.beginning != self.state.restarts())
     }
 
     /// Forgets what was noted before a new beginning.
     fn renew(&mut self) {
-        let beginning = self.state.beginning();
+        let beginning = self.state.restarts();
         if self.beginning != beginning {
             self.beginning = beginning;
             self.committed = offset::INVALID;
             self.committed_epoch = -1;
             self.committing = offset::INVALID;
-            self.doubtful = false;
+            self.unanswered = false;
         }
     }
 }
 
 /// What came of an answer besides what was told to who asked.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Consequences {
+pub(super) struct ErrorEffects {
     /// The coordinator is elsewhere.
     pub(super) coordinator_lost: bool,
     /// The coordinator does not know this member.
@@ -108,43 +110,43 @@ pub(super) struct Consequences {
 pub(super) struct Commits {
     /// The number of the newest job.
     newest: u64,
-    jobs: VecDeque<Job>,
+    commits: VecDeque<PendingCommit>,
     /// The request under way, and what is in it.
     request: Option<u64>,
-    sent: Vec<Job>,
+    in_flight: Vec<PendingCommit>,
     tracked: BTreeMap<u32, Tracked>,
     due: BTreeSet<(Instant, u32)>,
     /// How long after a tick is due the client wakes up for it, if nothing else wakes it: after one that found nothing to
     /// commit, the next most likely finds nothing either.
-    patience: Duration,
+    tick_leeway: Duration,
     /// Where results of commits go that nobody waits for, when the application listens.
     events: Option<Arc<Queue>>,
-    watcher: Option<Arc<dyn Interceptor>>,
+    interceptor: Option<Arc<dyn Interceptor>>,
 }
 
 impl Commits {
-    pub(super) fn new(events: Option<Arc<Queue>>, watcher: Option<Arc<dyn Interceptor>>) -> Self {
+    pub(super) fn new(events: Option<Arc<Queue>>, interceptor: Option<Arc<dyn Interceptor>>) -> Self {
         Commits {
             newest: 0,
-            jobs: VecDeque::new(),
+            commits: VecDeque::new(),
             request: None,
-            sent: Vec::new(),
+            in_flight: Vec::new(),
             tracked: BTreeMap::new(),
             due: BTreeSet::new(),
-            patience: Duration::ZERO,
+            tick_leeway: Duration::ZERO,
             events,
-            watcher,
+            interceptor,
         }
     }
 
     /// Whether [`prepare`](Self::prepare) may find something to do.
-    pub(super) fn has_news(&self, now: Instant) -> bool {
+    pub(super) fn needs_prepare(&self, now: Instant) -> bool {
         !self.is_idle() || self.due.first().is_some_and(|d| d.0 <= now)
     }
 
     /// Whether no commit waits or is under way.
     pub(super) fn is_idle(&self) -> bool {
-        self.jobs.is_empty() && self.sent.is_empty()
+        self.commits.is_empty() && self.in_flight.is_empty()
     }
 
     /// The number of the newest commit.
@@ -153,12 +155,12 @@ impl Commits {
     }
 
     /// Whether every commit up to this one is answered.
-    pub(super) fn are_settled(&self, number: u64) -> bool {
-        self.jobs.iter().chain(&self.sent).all(|j| j.number > number)
+    pub(super) fn are_answered(&self, number: u64) -> bool {
+        self.commits.iter().chain(&self.in_flight).all(|j| j.number > number)
     }
 
     pub(super) fn has_work(&self, now: Instant) -> bool {
-        self.request.is_none() && self.jobs.front().is_some_and(|j| j.retry_at <= now)
+        self.request.is_none() && self.commits.front().is_some_and(|j| j.retry_at <= now)
     }
 
     // ---------------------------------------------------------------- automatic commits
@@ -168,7 +170,7 @@ impl Commits {
         self.untrack(state.id());
         let timer = interval_ms.map(|interval| (interval, next_tick(now, interval)));
         self.due.extend(timer.map(|(_, due)| (due, state.id())));
-        self.patience = Duration::ZERO;
+        self.tick_leeway = Duration::ZERO;
         self.tracked.insert(
             state.id(),
             Tracked {
@@ -177,8 +179,8 @@ impl Commits {
                 committed: offset::INVALID,
                 committed_epoch: -1,
                 committing: offset::INVALID,
-                doubtful: false,
-                beginning: state.beginning(),
+                unanswered: false,
+                beginning: state.restarts(),
             },
         );
     }
@@ -200,7 +202,7 @@ impl Commits {
 
     /// The offset last known to be committed of a partition, with its leader epoch.
     pub(super) fn committed(&self, id: u32) -> Option<(i64, i32)> {
-        let tracked = self.tracked.get(&id).filter(|t| t.beginning == t.state.beginning())?;
+        let tracked = self.tracked.get(&id).filter(|t| t.beginning == t.state.restarts())?;
         (tracked.committed >= 0).then_some((tracked.committed, tracked.committed_epoch))
     }
 
@@ -218,7 +220,7 @@ impl Commits {
     pub(super) fn commit_tracked(
         &mut self,
         ctx: &Ctx<'_>,
-        who: &Committer,
+        who: &CommitIdentity,
         ids: impl Iterator<Item = u32>,
         given_up: bool,
     ) {
@@ -229,8 +231,8 @@ impl Commits {
             };
             let row = row_of(&tracked.state);
             tracked.renew();
-            let again = given_up && tracked.doubtful && row.offset >= 0 && row.offset == tracked.committed;
-            if (again || tracked.is_ahead(row.offset)) && row.offset > tracked.committing {
+            let retry = given_up && tracked.unanswered && row.offset >= 0 && row.offset == tracked.committed;
+            if (retry || tracked.is_ahead(row.offset)) && row.offset > tracked.committing {
                 tracked.committing = row.offset;
                 rows.push(row);
             }
@@ -240,7 +242,7 @@ impl Commits {
         }
     }
 
-    fn tick(&mut self, ctx: &Ctx<'_>, who: Option<&Committer>) {
+    fn tick(&mut self, ctx: &Ctx<'_>, who: Option<&CommitIdentity>) {
         let mut ids = Vec::new();
         let mut shortest_ms = u64::MAX;
         while let Some(&(at, id)) = self.due.first().filter(|d| d.0 <= ctx.now) {
@@ -256,10 +258,10 @@ impl Commits {
             let before = self.newest;
             self.commit_tracked(ctx, who, ids.into_iter(), false);
             let found = self.newest != before;
-            self.patience = if found {
+            self.tick_leeway = if found {
                 Duration::ZERO
             } else {
-                Duration::from_millis(shortest_ms / PATIENCE)
+                Duration::from_millis(shortest_ms / TICK_LEEWAY)
             };
         }
     }
@@ -267,7 +269,7 @@ impl Commits {
     // ---------------------------------------------------------------- calls
 
     /// Queues a commit. Rows that have an error already are not committed.
-    pub(super) fn push(&mut self, ctx: &Ctx<'_>, who: Committer, rows: Vec<PartitionOffset>, purpose: Purpose) {
+    pub(super) fn push(&mut self, ctx: &Ctx<'_>, who: CommitIdentity, rows: Vec<PartitionOffset>, purpose: Purpose) {
         let rows = rows.into_iter().map(|row| Row {
             open: row.error.is_ok(),
             row,
@@ -275,7 +277,7 @@ impl Commits {
         let rows: Vec<Row> = rows.collect();
         let any = rows.iter().any(|r| r.open);
         self.newest += 1;
-        let job = Job {
+        let commit = PendingCommit {
             number: self.newest,
             rows,
             purpose,
@@ -285,71 +287,77 @@ impl Commits {
             tries: 0,
         };
         match any {
-            true => self.jobs.push_back(job),
-            false => self.settle(job, Ok(())),
+            true => self.commits.push_back(commit),
+            false => self.complete(commit, Ok(())),
         }
     }
 
     /// Answers a commit that cannot be made.
     pub(super) fn refuse(&mut self, rows: Vec<PartitionOffset>, purpose: Purpose, error: Error) {
         let rows = rows.into_iter().map(|row| Row { row, open: true });
-        let job = Job {
+        let commit = PendingCommit {
             number: 0,
             rows: rows.collect(),
             purpose,
-            who: Committer::NOBODY,
+            who: CommitIdentity::NOBODY,
             deadline: Instant::ORIGIN,
             retry_at: Instant::ORIGIN,
             tries: 0,
         };
-        self.settle(job, Err(error));
+        self.complete(commit, Err(error));
     }
 
     // ---------------------------------------------------------------- driver
 
     /// Whether a commit waits that was not sent yet.
-    pub(super) fn has_untried(&self) -> bool {
-        self.jobs.iter().any(|j| j.tries == 0)
+    pub(super) fn has_unsent(&self) -> bool {
+        self.commits.iter().any(|j| j.tries == 0)
     }
 
     /// Queues what is due and fails what is late. `who` is as whom stored offsets are committed now, if they can be.
-    pub(super) fn prepare(&mut self, ctx: &Ctx<'_>, who: Option<&Committer>) {
+    pub(super) fn prepare(&mut self, ctx: &Ctx<'_>, who: Option<&CommitIdentity>) {
         self.tick(ctx, who);
-        self.drop_past_lives(who);
-        if self.jobs.iter().chain(&self.sent).all(|j| j.deadline > ctx.now) {
+        self.drop_past_incarnations(who);
+        if self.commits.iter().chain(&self.in_flight).all(|j| j.deadline > ctx.now) {
             return;
         }
-        let late = |job: &Job| job.deadline <= ctx.now;
-        let (late_sent, sent): (Vec<Job>, _) = std::mem::take(&mut self.sent).into_iter().partition(late);
-        let (late_waiting, jobs): (Vec<Job>, _) = std::mem::take(&mut self.jobs).into_iter().partition(late);
-        (self.sent, self.jobs) = (sent, jobs.into());
-        for job in late_sent.into_iter().chain(late_waiting) {
+        let late = |commit: &PendingCommit| commit.deadline <= ctx.now;
+        let (late_sent, in_flight): (Vec<PendingCommit>, _) =
+            std::mem::take(&mut self.in_flight).into_iter().partition(late);
+        let (late_waiting, commits): (Vec<PendingCommit>, _) =
+            std::mem::take(&mut self.commits).into_iter().partition(late);
+        (self.in_flight, self.commits) = (in_flight, commits.into());
+        for commit in late_sent.into_iter().chain(late_waiting) {
             let error = Error::new(ErrorCode::L_TIMED_OUT, "the offsets could not be committed in time");
-            self.settle(job, Err(error));
+            self.complete(commit, Err(error));
         }
     }
 
     /// Fails what waits for a membership that is over: by now, others may have committed for the same partitions.
-    fn drop_past_lives(&mut self, who: Option<&Committer>) {
-        let life = who.and_then(|w| w.life);
-        let over = |job: &Job| job.who.life.is_some() && job.who.life != life;
-        if !self.jobs.iter().any(over) {
+    fn drop_past_incarnations(&mut self, who: Option<&CommitIdentity>) {
+        let incarnation = who.and_then(|w| w.incarnation);
+        let over = |commit: &PendingCommit| commit.who.incarnation.is_some() && commit.who.incarnation != incarnation;
+        if !self.commits.iter().any(over) {
             return;
         }
-        let (past, jobs): (Vec<Job>, Vec<Job>) = self.jobs.drain(..).partition(over);
-        self.jobs = jobs.into();
-        for job in past {
+        let (past, commits): (Vec<PendingCommit>, Vec<PendingCommit>) = self.commits.drain(..).partition(over);
+        self.commits = commits.into();
+        for commit in past {
             let error = Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the partitions may be others' by now");
-            self.settle(job, Err(error));
+            self.complete(commit, Err(error));
         }
     }
 
     /// When to be called again.
     pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
-        let first = self.jobs.front().filter(|_| self.request.is_none()).map(|j| j.retry_at);
-        let deadline = self.jobs.iter().chain(&self.sent).map(|j| j.deadline).min();
+        let first = self
+            .commits
+            .front()
+            .filter(|_| self.request.is_none())
+            .map(|j| j.retry_at);
+        let deadline = self.commits.iter().chain(&self.in_flight).map(|j| j.deadline).min();
         earliest(
-            self.due.first().map(|d| d.0 + self.patience),
+            self.due.first().map(|d| d.0 + self.tick_leeway),
             earliest(first.filter(|at| *at > now), deadline),
         )
     }
@@ -359,48 +367,52 @@ impl Commits {
         &mut self,
         ctx: &mut Ctx<'_>,
         (key, versions): (BrokerKey, &BrokerVersions),
-        who: &Identity<'_>,
+        who: &GroupIdentity<'_>,
         next_id: &mut u64,
     ) {
         if !self.has_work(ctx.now) {
             return;
         }
-        let jobs = self.take_together();
+        let commits = self.take_together();
         let Some(version) = versions.pick_up_to::<OffsetCommitRequest>(NEWEST_WITH_NAMES) else {
             let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of OffsetCommit");
-            return jobs.into_iter().for_each(|job| self.settle(job, Err(error.clone())));
+            return commits
+                .into_iter()
+                .for_each(|commit| self.complete(commit, Err(error.clone())));
         };
-        let Some(committer) = jobs.first().map(|j| &j.who) else {
+        let Some(commit_identity) = commits.first().map(|j| &j.who) else {
             return;
         };
-        let member = if committer.is_same(who.member) {
+        let member = if commit_identity.is_same(who.member) {
             who.member
         } else {
-            committer
+            commit_identity
         };
-        let who = Identity { member, ..*who };
+        let who = GroupIdentity { member, ..*who };
         *next_id += 1;
         let tag = Tag {
             owner: Owner::Group,
             id: *next_id,
         };
-        let deadline = jobs.iter().map(|j| j.deadline).max().unwrap_or(ctx.now);
+        let deadline = commits.iter().map(|j| j.deadline).max().unwrap_or(ctx.now);
         let timeout = deadline.since(ctx.now).max(Duration::from_millis(100));
-        let request = commit_request(newest_rows(&jobs), &who, version);
+        let request = commit_request(newest_rows(&commits), &who, version);
         match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
-            Ok(()) => (self.request, self.sent) = (Some(*next_id), jobs),
-            Err(error) => jobs.into_iter().for_each(|job| self.settle(job, Err(error.clone()))),
+            Ok(()) => (self.request, self.in_flight) = (Some(*next_id), commits),
+            Err(error) => commits
+                .into_iter()
+                .for_each(|commit| self.complete(commit, Err(error.clone()))),
         }
     }
 
     /// The jobs at the front that can go out in one request. A later one that has to wait for its retry goes along.
-    fn take_together(&mut self) -> Vec<Job> {
-        let Some(first) = self.jobs.pop_front() else {
+    fn take_together(&mut self) -> Vec<PendingCommit> {
+        let Some(first) = self.commits.pop_front() else {
             return Vec::new();
         };
-        let together = self.jobs.iter().take_while(|j| j.who.is_same(&first.who)).count();
+        let together = self.commits.iter().take_while(|j| j.who.is_same(&first.who)).count();
         let mut out = vec![first];
-        out.extend(self.jobs.drain(..together));
+        out.extend(self.commits.drain(..together));
         out
     }
 
@@ -416,18 +428,21 @@ impl Commits {
         &mut self,
         ctx: &mut Ctx<'_>,
         result: Result<OffsetCommitResponse, Error>,
-    ) -> Consequences {
-        let mut consequences = Consequences::default();
+    ) -> ErrorEffects {
+        let mut effects = ErrorEffects::default();
         self.request = None;
-        let jobs = std::mem::take(&mut self.sent);
+        let commits = std::mem::take(&mut self.in_flight);
         let response = match result {
             Ok(response) => response,
             Err(error) => {
-                consequences.coordinator_lost = error.code != ErrorCode::L_BAD_MSG;
-                self.doubt(&jobs);
+                effects.coordinator_lost = error.code != ErrorCode::L_BAD_MSG;
+                self.mark_unanswered(&commits);
                 // From the last to the first, so that they come to stand in their old order.
-                jobs.into_iter().rev().for_each(|job| self.again(ctx, job, &error));
-                return consequences;
+                commits
+                    .into_iter()
+                    .rev()
+                    .for_each(|commit| self.retry(ctx, commit, &error));
+                return effects;
             }
         };
         let mut answers: HashMap<(String, i32), ErrorCode> = HashMap::new();
@@ -437,54 +452,54 @@ impl Commits {
             }
         }
         let mut retries = Vec::new();
-        for mut job in jobs {
+        for mut commit in commits {
             let mut retry = None;
-            for row in job.rows.iter_mut().filter(|r| r.open) {
+            for row in commit.rows.iter_mut().filter(|r| r.open) {
                 let answer = answers.get(&(row.row.tp.topic.to_string(), row.row.tp.partition));
                 let code = answer.copied().unwrap_or(ErrorCode::L_BAD_MSG);
                 row.row.error = code;
-                consequences.coordinator_lost |= is_coordinator_error(code);
+                effects.coordinator_lost |= is_coordinator_error(code);
                 // The epoch has risen, and the member hears of it in an answer that is on its way or in the next one.
-                let stale = code == ErrorCode::STALE_MEMBER_EPOCH && job.who.life.is_some();
-                consequences.member_unknown |= stale || is_unknown_member(code);
+                let stale = code == ErrorCode::STALE_MEMBER_EPOCH && commit.who.incarnation.is_some();
+                effects.member_unknown |= stale || is_unknown_member(code);
                 row.open = stale || code.action().is_retriable() && code != ErrorCode::UNKNOWN_TOPIC_OR_PART;
                 if row.open {
                     retry = Some(code);
                 }
             }
             match retry {
-                Some(code) => retries.push((job, Error::from(code))),
-                None => self.settle(job, Ok(())),
+                Some(code) => retries.push((commit, Error::from(code))),
+                None => self.complete(commit, Ok(())),
             }
         }
-        for (job, error) in retries.into_iter().rev() {
-            self.again(ctx, job, &error);
+        for (commit, error) in retries.into_iter().rev() {
+            self.retry(ctx, commit, &error);
         }
-        consequences
+        effects
     }
 
     /// These were sent, and nobody knows whether they are still to be served.
-    fn doubt(&mut self, jobs: &[Job]) {
-        let rows: BTreeSet<&TopicPartition> = newest_rows(jobs).map(|row| &row.tp).collect();
+    fn mark_unanswered(&mut self, commits: &[PendingCommit]) {
+        let rows: BTreeSet<&TopicPartition> = newest_rows(commits).map(|row| &row.tp).collect();
         for tracked in self.tracked.values_mut() {
-            tracked.doubtful |= rows.contains(&tracked.state.tp());
+            tracked.unanswered |= rows.contains(&tracked.state.tp());
         }
     }
 
     /// Sends a commit again later, before those that came after it, unless its time is up.
-    fn again(&mut self, ctx: &mut Ctx<'_>, mut job: Job, error: &Error) {
-        let delay = ctx.retry_delay(job.tries);
-        if ctx.now + delay >= job.deadline {
-            return self.settle(job, Err(error.clone()));
+    fn retry(&mut self, ctx: &mut Ctx<'_>, mut commit: PendingCommit, error: &Error) {
+        let delay = ctx.retry_delay(commit.tries);
+        if ctx.now + delay >= commit.deadline {
+            return self.complete(commit, Err(error.clone()));
         }
-        job.tries = job.tries.saturating_add(1);
-        job.retry_at = ctx.now + delay;
-        self.jobs.push_front(job);
+        commit.tries = commit.tries.saturating_add(1);
+        commit.retry_at = ctx.now + delay;
+        self.commits.push_front(commit);
     }
 
-    fn settle(&mut self, job: Job, result: Result<(), Error>) {
-        let mut rows = Vec::with_capacity(job.rows.len());
-        for Row { mut row, open } in job.rows {
+    fn complete(&mut self, commit: PendingCommit, result: Result<(), Error>) {
+        let mut rows = Vec::with_capacity(commit.rows.len());
+        for Row { mut row, open } in commit.rows {
             if let Err(error) = result.as_ref().map_err(|e| e.code)
                 && open
             {
@@ -496,10 +511,10 @@ impl Commits {
         let of_rows = rows.iter().map(|r| r.error).find(|e| !e.is_ok());
         let error = of_rows.or(result.as_ref().err().map(|e| e.code));
         let code = error.unwrap_or(ErrorCode::NO_ERROR);
-        if let Some(watcher) = self.watcher.as_ref().filter(|_| !rows.is_empty()) {
-            watcher.on_committed(&rows, code);
+        if let Some(interceptor) = self.interceptor.as_ref().filter(|_| !rows.is_empty()) {
+            interceptor.on_committed(&rows, code);
         }
-        let target = match job.purpose {
+        let target = match commit.purpose {
             Purpose::Call(target) => target,
             Purpose::Auto => CommitTarget::Event,
         };
@@ -550,10 +565,10 @@ impl Commits {
     /// Fails everything that waits.
     pub(super) fn close(&mut self, error: &Error) {
         self.request = None;
-        let sent = std::mem::take(&mut self.sent);
-        let jobs: Vec<Job> = sent.into_iter().chain(self.jobs.drain(..)).collect();
-        for job in jobs {
-            self.settle(job, Err(error.clone()));
+        let in_flight = std::mem::take(&mut self.in_flight);
+        let commits: Vec<PendingCommit> = in_flight.into_iter().chain(self.commits.drain(..)).collect();
+        for commit in commits {
+            self.complete(commit, Err(error.clone()));
         }
     }
 }
@@ -567,8 +582,8 @@ fn is_unknown_member(code: ErrorCode) -> bool {
 }
 
 /// What the jobs want to have committed, the last word on each partition counting.
-fn newest_rows(jobs: &[Job]) -> impl Iterator<Item = &PartitionOffset> {
-    let rows = jobs.iter().flat_map(|j| &j.rows).filter(|r| r.open);
+fn newest_rows(commits: &[PendingCommit]) -> impl Iterator<Item = &PartitionOffset> {
+    let rows = commits.iter().flat_map(|j| &j.rows).filter(|r| r.open);
     let newest: BTreeMap<&TopicPartition, &PartitionOffset> = rows.map(|r| (&r.row.tp, &r.row)).collect();
     newest.into_values()
 }

@@ -9,13 +9,13 @@ use ottla_protocol::consumer_protocol::{
 };
 use ottla_protocol::{DecodeError, EncodeError};
 
+use super::actions::RebalanceProtocol;
 use super::assignor::{Assignment, Member, Strategy};
-use super::orders::RebalanceProtocol;
 use crate::types::TopicPartition;
 
 /// What a member says when it joins.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Subscription {
+pub(super) struct MemberSubscription {
     pub(super) topics: Vec<String>,
     /// What the group gave it last: kept while it joins (KIP-429), or given up for that.
     pub(super) owned: Vec<TopicPartition>,
@@ -39,7 +39,7 @@ fn by_topic<'a>(tps: impl IntoIterator<Item = (&'a str, i32)>) -> Vec<OfTopic> {
 }
 
 /// Writes a subscription as members with `strategy` read it.
-pub(super) fn write_subscription(strategy: Strategy, subscription: &Subscription) -> Result<Bytes, EncodeError> {
+pub(super) fn write_subscription(strategy: Strategy, subscription: &MemberSubscription) -> Result<Bytes, EncodeError> {
     let generation = subscription.generation;
     let owned = by_topic(subscription.owned.iter().map(|tp| (&*tp.topic, tp.partition)));
     let has_memory = generation >= 0;
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn messages_come_back_as_written() {
-        let subscription = Subscription {
+        let subscription = MemberSubscription {
             topics: vec!["a".into(), "b".into()],
             owned: vec![TopicPartition::new("b", 3), TopicPartition::new("b", 4)],
             generation: 7,
@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn only_members_that_keep_their_partitions_say_that_they_own_them() {
-        let subscription = Subscription {
+        let subscription = MemberSubscription {
             owned: vec![TopicPartition::new("b", 3)],
             generation: 7,
-            ..Subscription::default()
+            ..MemberSubscription::default()
         };
         let read = |strategy| {
             let metadata = write_subscription(strategy, &subscription).unwrap();

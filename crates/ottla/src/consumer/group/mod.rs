@@ -2,21 +2,21 @@
 //!
 //! Commits work without membership as well: a client that assigns partitions itself commits outside any generation.
 
+mod actions;
 mod assignor;
+mod classic;
+mod commit_identity;
 mod commits;
-mod committer;
-mod handing_over;
-mod interest;
-mod leading;
+mod consumer_protocol;
+mod leader_assignment;
 mod member_messages;
-mod membership;
+mod offset_fetch;
 mod offset_messages;
-mod orders;
-mod place;
 mod poll_watch;
-mod readings;
-mod reconcile;
+mod protocol;
 mod requests;
+mod revocation;
+mod subscription;
 mod topic_errors;
 
 use std::sync::Arc;
@@ -26,32 +26,35 @@ use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::OffsetFetchRequest;
 
 use super::positions::{Origin, Position};
-use super::registry::Registry;
+use super::shared_state::SharedState;
 use super::{CommitTarget, OffsetsResult, int32, millis};
-use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
+use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{Interceptor, PartitionState, Queue, Reply};
+use crate::event::{PartitionState, Queue};
+use crate::interceptor::Interceptor;
+use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 
-use commits::{Commits, Consequences, Purpose};
-use committer::Committer;
-use place::Place;
+use commit_identity::CommitIdentity;
+use commits::{Commits, ErrorEffects, Purpose};
+use offset_fetch::{OffsetFetches, Requester};
 use poll_watch::PollWatch;
-use readings::{Reader, Readings};
-use requests::Way;
+use protocol::GroupProtocol;
+use requests::CoordinatorConnection;
 
-pub use orders::RebalanceProtocol;
-pub(super) use orders::{Order, rows};
-pub(super) use readings::Found;
+pub use actions::RebalanceProtocol;
+pub(super) use actions::{GroupAction, rows};
+pub(super) use offset_fetch::Found;
 
 /// Who speaks to the coordinator.
 #[derive(Debug, Clone, Copy)]
-struct Identity<'a> {
+struct GroupIdentity<'a> {
     group_id: &'a str,
-    member: &'a Committer,
+    member: &'a CommitIdentity,
     instance_id: Option<&'a str>,
 }
 
@@ -64,29 +67,24 @@ pub(super) struct Group {
     auto_commit_interval_ms: u64,
     /// Partitions of the simple API commit by themselves (`offset.store.method`).
     keeps_offsets: bool,
-    registry: Arc<Registry>,
+    shared: Arc<SharedState>,
     coordinator: Coordinator,
     commits: Commits,
-    readings: Readings,
-    place: Place,
+    offset_fetches: OffsetFetches,
+    protocol: GroupProtocol,
     poll_watch: PollWatch,
     next_id: u64,
-    /// When to tell other members in this process that this one joins.
-    tell_at: Option<Instant>,
-    told: ErrorCode,
+    reported_error: ErrorCode,
     failures: Vec<Error>,
 }
-
-/// How long after its request a member that joins tells others, who then ask: the coordinator is to have it by then.
-const TELL_AFTER_MS: u64 = 20;
 
 impl Group {
     /// `events` is where commit results go that nobody waits for.
     pub(super) fn new(
         conf: &ClientConfig,
-        registry: Arc<Registry>,
+        shared: Arc<SharedState>,
         events: Option<Arc<Queue>>,
-        watcher: Option<Arc<dyn Interceptor>>,
+        interceptor: Option<Arc<dyn Interceptor>>,
     ) -> Self {
         Group {
             group_id: conf.group_id.clone(),
@@ -94,15 +92,14 @@ impl Group {
             auto_commit: conf.enable_auto_commit,
             auto_commit_interval_ms: millis(conf.auto_commit_interval_ms),
             keeps_offsets: conf.offset_store_method != "none",
-            registry,
+            shared,
             coordinator: Coordinator::new(Coordinated::Group, Owner::Group),
-            commits: Commits::new(events, watcher),
-            readings: Readings::default(),
-            place: Place::new(conf),
+            commits: Commits::new(events, interceptor),
+            offset_fetches: OffsetFetches::default(),
+            protocol: GroupProtocol::new(conf),
             poll_watch: PollWatch::new(conf),
             next_id: 0,
-            tell_at: None,
-            told: ErrorCode::NO_ERROR,
+            reported_error: ErrorCode::NO_ERROR,
             failures: Vec::new(),
         }
     }
@@ -132,7 +129,7 @@ impl Group {
 
     /// Partitions are about to be given up: commits what they have stored.
     pub(super) fn commit_before_loss<'a>(&mut self, ctx: &Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
-        if let Some(who) = self.committer() {
+        if let Some(who) = self.commit_identity() {
             self.commits
                 .commit_tracked(ctx, &who, positions.map(|p| p.state.id()), true);
         }
@@ -140,14 +137,14 @@ impl Group {
 
     /// As whom offsets are committed now; `None` while the client has or wants a place in the group and is in no
     /// generation: the partitions may be others', and without a generation the coordinator could not tell.
-    fn committer(&self) -> Option<Committer> {
-        (self.place.is_out() || self.place.knows_its_assignment()).then(|| self.place.identity())
+    fn commit_identity(&self) -> Option<CommitIdentity> {
+        (self.protocol.is_inactive() || self.protocol.has_assignment()).then(|| self.protocol.identity())
     }
 
     /// A partition is not consumed any more.
     pub(super) fn forget_partition(&mut self, state: &Arc<PartitionState>) {
         self.commits.untrack(state.id());
-        self.readings.cancel(state.id());
+        self.offset_fetches.cancel(state.id());
     }
 
     /// Commits `rows`. A member commits only what is its own: an application that does not hear of rebalances may not
@@ -159,9 +156,9 @@ impl Group {
         target: CommitTarget,
         is_own: impl Fn(&TopicPartition) -> bool,
     ) {
-        match self.committer() {
+        match self.commit_identity() {
             Some(who) => {
-                let outside = self.place.is_out();
+                let outside = self.protocol.is_inactive();
                 for row in &mut rows {
                     row.error = match outside || is_own(&row.tp) {
                         true => ErrorCode::NO_ERROR,
@@ -171,7 +168,7 @@ impl Group {
                 self.commits.push(ctx, who, rows, Purpose::Call(target));
             }
             None => {
-                let error = match self.registry.is_assignment_lost() {
+                let error = match self.shared.is_assignment_lost() {
                     true => Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the partitions may be others' by now"),
                     false => Error::new(ErrorCode::REBALANCE_IN_PROGRESS, "the member is in no generation yet"),
                 };
@@ -198,18 +195,18 @@ impl Group {
         deadline: Instant,
         reply: Arc<Reply<OffsetsResult>>,
     ) {
-        self.readings.read(now, tps, Reader::Call(reply), deadline);
+        self.offset_fetches.fetch(now, tps, Requester::Call(reply), deadline);
     }
 
     /// Reads the committed offset of a consumed partition.
-    pub(super) fn ask_committed(&mut self, now: Instant, (id, ask): (u32, u64), tp: TopicPartition) {
-        self.readings
-            .read(now, vec![tp], Reader::Position { id, ask }, Instant::NEVER);
+    pub(super) fn look_up_committed(&mut self, now: Instant, (id, lookup_id): (u32, u64), tp: TopicPartition) {
+        self.offset_fetches
+            .fetch(now, vec![tp], Requester::Position { id, lookup_id }, Instant::NEVER);
     }
 
     /// Committed offsets that were found for consumed partitions since the last call.
     pub(super) fn take_found(&mut self) -> Vec<Found> {
-        let found = self.readings.take_found();
+        let found = self.offset_fetches.take_found();
         for one in &found {
             if let Ok(committed) = one.result {
                 self.commits.note_committed(one.id, committed);
@@ -232,14 +229,14 @@ impl Group {
 
     /// How far the way to the coordinator and the membership are, by the names that programs know.
     pub(super) fn public_states(&self, connections: &ConnectionTable) -> (&'static str, &'static str) {
-        (self.coordinator.public_state(connections), self.place.public_state())
+        (self.coordinator.public_state(connections), self.protocol.public_state())
     }
 
     // ---------------------------------------------------------------- membership
 
     /// Whether the client is not in the group.
-    pub(super) fn is_out(&self) -> bool {
-        self.place.is_out()
+    pub(super) fn is_inactive(&self) -> bool {
+        self.protocol.is_inactive()
     }
 
     /// Joins the group for these topics, or changes them.
@@ -253,59 +250,60 @@ impl Group {
         topics: &[String],
     ) -> Result<(), Error> {
         self.poll_watch.restart(ctx.now);
-        self.place.subscribe(ctx, cluster, topics)
+        self.protocol.subscribe(ctx, cluster, topics)
     }
 
     pub(super) fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        self.place.unsubscribe(ctx, cluster);
+        self.protocol.unsubscribe(ctx, cluster);
     }
 
     /// How the group hands partitions over.
-    pub(super) fn protocol(&self) -> RebalanceProtocol {
-        self.place.protocol()
+    pub(super) fn rebalance_protocol(&self) -> RebalanceProtocol {
+        self.protocol.rebalance_protocol()
     }
 
     pub(super) fn subscription(&self) -> Vec<String> {
-        self.place.topics()
+        self.protocol.topics()
     }
 
     /// The partitions that an order revoked were given up.
     pub(super) fn on_revoked(&mut self, ctx: &Ctx<'_>) {
-        self.place.on_revoked(ctx, &self.commits);
+        self.protocol.on_revoked(ctx, &self.commits);
     }
 
     /// What is to be done with the partitions, and what the application is to be told.
-    pub(super) fn take_orders(&mut self) -> Vec<Order> {
-        let mut orders = self.place.take_orders();
-        orders.extend(self.failures.drain(..).map(Order::Tell));
-        orders
+    pub(super) fn take_actions(&mut self) -> Vec<GroupAction> {
+        let mut actions = self.protocol.take_actions();
+        actions.extend(self.failures.drain(..).map(GroupAction::ReportError));
+        actions
     }
 
     /// Whether nothing is left to be done before the client can end: membership is over and commits are answered.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.place.is_out() && self.commits.is_idle()
+    pub(super) fn is_idle(&self) -> bool {
+        self.protocol.is_inactive() && self.commits.is_idle()
     }
 
     /// Gives up whatever is under way.
     pub(super) fn close(&mut self, error: &Error) {
-        self.place.abandon();
+        self.protocol.abandon();
         self.commits.close(error);
-        self.readings.close(error);
+        self.offset_fetches.close(error);
     }
 
     // ---------------------------------------------------------------- driver
 
     /// Leaves the group while the application does not take what it is given: others can have its partitions.
-    pub(super) fn watch_application<'a>(&mut self, ctx: &mut Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
-        if self.place.is_out() || !self.poll_watch.is_due(ctx.now) {
+    pub(super) fn check_poll_interval<'a>(&mut self, ctx: &mut Ctx<'_>, positions: impl Iterator<Item = &'a Position>) {
+        if self.protocol.is_inactive() || !self.poll_watch.is_due(ctx.now) {
             return;
         }
-        let own = std::iter::once(self.registry.consumer_queue().attention());
-        let apart = positions.map(|p| p.state.queue().attention());
+        let own = std::iter::once(self.shared.consumer_queue().activity());
+        let apart = positions.map(|p| p.state.queue().activity());
         if self.poll_watch.look(ctx.now, own.chain(apart)) {
-            self.place.unpark(ctx);
+            self.protocol.rejoin_on_poll(ctx);
         } else {
-            self.place.park(ctx, self.poll_watch.overdue_ms(ctx.now));
+            self.protocol
+                .leave_on_max_poll(ctx, self.poll_watch.overdue_ms(ctx.now));
             self.publish();
         }
     }
@@ -314,49 +312,49 @@ impl Group {
         if !self.is_configured() {
             return None;
         }
-        if self.place.take_hang_up() {
+        if self.protocol.take_force_close() {
             self.coordinator.force_close(ctx);
         }
-        self.mind_neighbours(ctx);
-        if self.commits.has_news(ctx.now) {
-            let who = self.committer();
+        if self.commits.needs_prepare(ctx.now) {
+            let who = self.commit_identity();
             self.commits.prepare(ctx, who.as_ref());
         }
-        self.readings.prepare(ctx.now);
-        self.place.prepare(ctx, cluster, &self.commits);
+        self.offset_fetches.prepare(ctx.now);
+        self.protocol.prepare(ctx, cluster, &self.commits);
         // Commits go first: those of a revocation must reach the coordinator before the member joins anew or leaves.
         if self.has_work(ctx.now) {
             let connection = self
                 .coordinator
                 .connection(ctx, cluster, &self.group_id, &mut self.next_id);
             if let Some((key, versions)) = connection {
-                let who = Identity {
+                let who = GroupIdentity {
                     group_id: &self.group_id,
-                    member: &self.place.identity(),
+                    member: &self.protocol.identity(),
                     instance_id: self.instance_id.as_deref(),
                 };
                 self.commits.send(ctx, (key, &versions), &who, &mut self.next_id);
-                let aside = match self.place.waits_for_others() && self.readings.has_work(ctx.now) {
+                let aside = match self.protocol.awaits_rebalance() && self.offset_fetches.has_work(ctx.now) {
                     true => self.coordinator.connection_aside(ctx, (key, versions.clone())),
                     false => Some((key, versions.clone())),
                 };
                 if let Some((key, versions)) = aside {
-                    self.readings.send(ctx, (key, &versions), &who, &mut self.next_id);
+                    self.offset_fetches.send(ctx, (key, &versions), &who, &mut self.next_id);
                 }
-                let way = Way {
+                let to = CoordinatorConnection {
                     key,
                     versions: &versions,
                     group_id: &self.group_id,
-                    commits_first: self.commits.has_untried(),
+                    commits_first: self.commits.has_unsent(),
                 };
-                self.place.send(ctx, cluster, &way, &mut self.next_id);
-                if self.tell_at.is_none() && self.place.is_new() && self.registry.neighbour().is_some() {
-                    self.tell_at = Some(ctx.now.plus_ms(TELL_AFTER_MS));
-                }
+                self.protocol.send(ctx, cluster, &to, &mut self.next_id);
             }
         }
-        if let Some(error) = self.coordinator.take_failure().filter(|e| e.code != self.told) {
-            self.told = error.code;
+        if let Some(error) = self
+            .coordinator
+            .take_failure()
+            .filter(|e| e.code != self.reported_error)
+        {
+            self.reported_error = error.code;
             self.failures.push(error);
         }
         self.publish();
@@ -366,37 +364,22 @@ impl Group {
             None
         };
         let later = |at: &Instant| *at > ctx.now;
-        let member = self.place.wake(ctx.conf).filter(later);
-        let watch = (!self.place.is_out()).then(|| self.poll_watch.next_look());
-        let offsets = earliest(self.commits.wake(ctx.now), self.readings.wake(ctx.now)).filter(later);
-        let tell = self.tell_at.filter(later);
-        earliest(earliest(search, member), earliest(earliest(watch, offsets), tell))
-    }
-
-    /// Tells other members in this process of a change, and hears of theirs.
-    fn mind_neighbours(&mut self, ctx: &Ctx<'_>) {
-        let due = self.tell_at.take_if(|at| *at <= ctx.now).is_some();
-        let Some(neighbour) = self.registry.neighbour() else {
-            return;
-        };
-        // Who has its answer already found nobody to wait for.
-        if due && self.place.waits_for_room() {
-            neighbour.tell_others();
-        }
-        if neighbour.take_news() {
-            self.place.ask_at_once(ctx);
-        }
+        let member = self.protocol.wake(ctx.conf).filter(later);
+        let watch = (!self.protocol.is_inactive()).then(|| self.poll_watch.next_look());
+        let offsets = earliest(self.commits.wake(ctx.now), self.offset_fetches.wake(ctx.now)).filter(later);
+        earliest(earliest(search, member), earliest(watch, offsets))
     }
 
     /// Tells the application's threads who this client is in its group.
     fn publish(&self) {
-        let (member_id, generation) = self.place.who();
-        self.registry.set_member(member_id, generation, self.place.protocol());
+        let (member_id, generation) = self.protocol.who();
+        self.shared
+            .set_member(member_id, generation, self.protocol.rebalance_protocol());
     }
 
     /// Whether something is due to be sent.
     fn has_work(&self, now: Instant) -> bool {
-        self.commits.has_work(now) || self.readings.has_work(now) || self.place.has_work(now)
+        self.commits.has_work(now) || self.offset_fetches.has_work(now) || self.protocol.has_work(now)
     }
 
     pub(super) fn on_outcome(
@@ -413,38 +396,33 @@ impl Group {
         let lost;
         if self.commits.is_commit(id) {
             let result = decode::<OffsetCommitRequest>(ctx, key, outcome);
-            let consequences = self.commits.on_committed(ctx, result);
-            lost = self.draw(ctx, consequences);
-        } else if self.readings.is_sent(id) {
+            let effects = self.commits.on_committed(ctx, result);
+            lost = self.apply_effects(ctx, effects);
+        } else if self.offset_fetches.is_in_flight(id) {
             let result = decode::<OffsetFetchRequest>(ctx, key, outcome);
-            let consequences = self.readings.on_read(ctx, id, result);
-            lost = self.draw(ctx, consequences);
+            let effects = self.offset_fetches.on_response(ctx, id, result);
+            lost = self.apply_effects(ctx, effects);
         } else {
             // Silence puts the membership at risk, and the other end may be gone: `socket.max.fails` is not waited for.
             if matches!(&outcome, Outcome::Failed(failure) if failure.error.code == ErrorCode::L_TIMED_OUT) {
                 ctx.connections.force_close(key, ctx.now);
             }
-            let leaves = self.place.is_leave(id);
-            lost = self.place.on_outcome(ctx, cluster, key, id, outcome);
-            let makes_room = leaves || self.place.take_made_room();
-            if let Some(neighbour) = self.registry.neighbour().filter(|_| makes_room) {
-                neighbour.tell_others();
-            }
+            lost = self.protocol.on_outcome(ctx, cluster, key, id, outcome);
         }
         if lost {
             self.coordinator.forget(ctx);
         } else {
-            self.told = ErrorCode::NO_ERROR;
+            self.reported_error = ErrorCode::NO_ERROR;
         }
         self.publish();
     }
 
     /// Draws the consequences of an answer about offsets; true when the coordinator has to be looked for again.
-    fn draw(&mut self, ctx: &Ctx<'_>, consequences: Consequences) -> bool {
-        if consequences.member_unknown {
-            self.place.ask_at_once(ctx);
+    fn apply_effects(&mut self, ctx: &Ctx<'_>, effects: ErrorEffects) -> bool {
+        if effects.member_unknown {
+            self.protocol.heartbeat_now(ctx);
         }
-        consequences.coordinator_lost
+        effects.coordinator_lost
     }
 
     pub(super) fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
@@ -452,7 +430,7 @@ impl Group {
     }
 
     pub(super) fn on_topic_changed(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, name: &Arc<str>) {
-        self.place.on_topic_changed(ctx, cluster, name);
+        self.protocol.on_topic_changed(ctx, cluster, name);
     }
 }
 

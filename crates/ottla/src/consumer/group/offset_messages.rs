@@ -7,7 +7,7 @@ use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics, OffsetFetchResponse,
 };
 
-use super::Identity;
+use super::GroupIdentity;
 use crate::cluster::is_coordinator_error;
 use crate::error::{Error, ErrorCode};
 use crate::types::{PartitionOffset, TopicPartition};
@@ -20,7 +20,7 @@ const FIRST_WITH_MEMBER: i16 = 9;
 /// The request that commits `rows`.
 pub(super) fn commit_request<'a>(
     rows: impl Iterator<Item = &'a PartitionOffset>,
-    who: &Identity<'_>,
+    who: &GroupIdentity<'_>,
     version: i16,
 ) -> OffsetCommitRequest {
     let mut topics: BTreeMap<&str, Vec<OffsetCommitRequestPartition>> = BTreeMap::new();
@@ -61,7 +61,7 @@ pub(super) fn commit_request<'a>(
 /// The request that reads the committed offsets of `tps`.
 pub(super) fn fetch_request<'a>(
     tps: impl Iterator<Item = &'a TopicPartition>,
-    who: &Identity<'_>,
+    who: &GroupIdentity<'_>,
     version: i16,
     stable: bool,
 ) -> OffsetFetchRequest {
@@ -78,7 +78,7 @@ pub(super) fn fetch_request<'a>(
             partition_indexes,
             ..Default::default()
         });
-        let member = Some(who.member).filter(|m| m.life.is_some() && version >= FIRST_WITH_MEMBER);
+        let member = Some(who.member).filter(|m| m.incarnation.is_some() && version >= FIRST_WITH_MEMBER);
         return OffsetFetchRequest {
             groups: vec![OffsetFetchRequestGroup {
                 group_id: who.group_id.to_owned(),

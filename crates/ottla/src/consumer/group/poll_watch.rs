@@ -1,10 +1,11 @@
 //! `max.poll.interval.ms`: whether the application still takes what it is given (KIP-62).
 
 use super::millis;
-use crate::cluster::Ctx;
 use crate::config::ClientConfig;
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{QueueActivity, level};
+use crate::event::QueueActivity;
+use crate::log::level;
 use crate::sys::Instant;
 
 /// The time between looks, as a part of the interval; an application counts as silent that much too late at most.

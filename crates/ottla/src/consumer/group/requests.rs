@@ -9,15 +9,16 @@ use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupRequestProtocol
 use ottla_protocol::api::leave_group::{LeaveGroupRequest, MemberIdentity};
 use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment};
 
+use super::actions::GroupAction;
 use super::assignor::{self, Strategy};
-use super::member_messages::{Subscription, write_assignment, write_subscription};
-use super::membership::{Membership, State};
-use super::orders::Order;
-use crate::cluster::{Cluster, Ctx};
+use super::classic::{ClassicMember, State};
+use super::member_messages::{MemberSubscription, write_assignment, write_subscription};
+use crate::cluster::Cluster;
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 
 /// SyncGroup names the group's protocol from this version on.
 const FIRST_WITH_PROTOCOL_TYPE_IN_SYNC: i16 = 5;
@@ -29,7 +30,7 @@ const FIRST_WITH_REBALANCE_TIMEOUT: i16 = 1;
 pub(super) const GRACE_MS: u64 = 5000;
 
 /// The settings of a request to the coordinator.
-pub(super) struct Way<'a> {
+pub(super) struct CoordinatorConnection<'a> {
     pub(super) key: BrokerKey,
     pub(super) versions: &'a BrokerVersions,
     pub(super) group_id: &'a str,
@@ -37,21 +38,27 @@ pub(super) struct Way<'a> {
     pub(super) commits_first: bool,
 }
 
-impl Membership {
+impl ClassicMember {
     /// Sends what is due.
-    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, way: &Way<'_>, next_id: &mut u64) {
-        if let Some(member_id) = self.goodbye.take() {
+    pub(super) fn send(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        to: &CoordinatorConnection<'_>,
+        next_id: &mut u64,
+    ) {
+        if let Some(member_id) = self.pending_leave.take() {
             // Nothing depends on the answer.
-            let _ = send_leave(ctx, way, member_id, next_id);
+            let _ = send_leave(ctx, to, member_id, next_id);
         }
         match self.state {
-            State::Wanting | State::Leaving(None) if way.commits_first => {}
-            State::Wanting if self.wants_to_join(ctx.now) => self.send_join(ctx, cluster, way, next_id),
-            State::Dividing { .. } => self.divide(ctx, cluster, way, next_id),
-            State::Syncing(None) => self.send_sync(ctx, way, next_id),
-            State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, way, next_id),
+            State::PreparingJoin | State::Leaving(None) if to.commits_first => {}
+            State::PreparingJoin if self.join_is_due(ctx.now) => self.send_join(ctx, cluster, to, next_id),
+            State::AwaitingMetadata { .. } => self.divide(ctx, cluster, to, next_id),
+            State::Syncing(None) => self.send_sync(ctx, to, next_id),
+            State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, to, next_id),
             State::Leaving(None) if self.retry_at <= ctx.now => {
-                match send_leave(ctx, way, self.member_id.clone(), next_id) {
+                match send_leave(ctx, to, self.member_id.clone(), next_id) {
                     Some(id) => self.state = State::Leaving(Some(id)),
                     None => self.abandon(),
                 }
@@ -60,14 +67,14 @@ impl Membership {
         }
     }
 
-    fn send_join(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
+    fn send_join(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, to: &CoordinatorConnection<'_>, next_id: &mut u64) {
         // Joining before anything is known of the topics would only mean joining again.
         let unknown = self.topics.iter().all(|t| cluster.topic(t).is_none()) && !self.topics.is_empty();
         if unknown || self.awaits_listing(cluster) {
             self.retry_at = ctx.now.plus_ms(100);
             return;
         }
-        let Some(version) = way.versions.pick::<JoinGroupRequest>() else {
+        let Some(version) = to.versions.pick::<JoinGroupRequest>() else {
             return self.unsupported(ctx, "JoinGroup");
         };
         let protocols = match self.protocols(ctx.conf) {
@@ -77,7 +84,7 @@ impl Membership {
         let session = super::millis(ctx.conf.session_timeout_ms);
         let rebalance = super::millis(ctx.conf.max_poll_interval_ms);
         let request = JoinGroupRequest {
-            group_id: way.group_id.to_owned(),
+            group_id: to.group_id.to_owned(),
             session_timeout_ms: super::int32(session),
             rebalance_timeout_ms: super::int32(rebalance),
             member_id: self.member_id.clone(),
@@ -95,7 +102,7 @@ impl Membership {
         let timeout = Duration::from_millis(held.saturating_add(GRACE_MS));
         match ctx
             .connections
-            .send(way.key, ctx.now, tag(id), &request, version, timeout)
+            .send(to.key, ctx.now, tag(id), &request, version, timeout)
         {
             Ok(()) => self.state = State::Joining(id),
             Err(_) => self.back_off(ctx),
@@ -105,7 +112,7 @@ impl Membership {
     /// What the member wants and has, once for each of its strategies.
     fn protocols(&self, conf: &ClientConfig) -> Result<Vec<JoinGroupRequestProtocol>, EncodeError> {
         let (owned, generation) = self.claim();
-        let subscription = Subscription {
+        let subscription = MemberSubscription {
             topics: self.topics(),
             owned,
             generation,
@@ -123,22 +130,26 @@ impl Membership {
 
     fn cannot_write(&mut self, ctx: &mut Ctx<'_>, error: &EncodeError) {
         let text = format!("what the group is to be told cannot be written: {error}");
-        self.orders
-            .push(Order::Tell(Error::new(ErrorCode::L_INVALID_ARG, text)));
+        self.actions
+            .push(GroupAction::ReportError(Error::new(ErrorCode::L_INVALID_ARG, text)));
         self.back_off(ctx);
     }
 
     fn unsupported(&mut self, ctx: &mut Ctx<'_>, what: &str) {
         let text = format!("the broker speaks no common version of {what}");
-        self.orders
-            .push(Order::Tell(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
-        self.state = State::Wanting;
+        self.actions.push(GroupAction::ReportError(Error::new(
+            ErrorCode::L_UNSUPPORTED_FEATURE,
+            text,
+        )));
+        self.state = State::PreparingJoin;
         self.retry_at = ctx.now.plus_ms(super::millis(ctx.conf.session_timeout_ms));
     }
 
     /// As leader: divides the partitions once those of all topics are known.
-    fn divide(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, way: &Way<'_>, next_id: &mut u64) {
-        let State::Dividing { until } = self.state else { return };
+    fn divide(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, to: &CoordinatorConnection<'_>, next_id: &mut u64) {
+        let State::AwaitingMetadata { until } = self.state else {
+            return;
+        };
         if ctx.now < until && self.watched.iter().any(|t| cluster.topic(t).is_none()) {
             return;
         }
@@ -149,11 +160,11 @@ impl Membership {
             format!("dividing {partitions} partition(s) of {topics} topic(s) among {members} member(s)")
         });
         self.state = State::Syncing(None);
-        self.send_sync(ctx, way, next_id);
+        self.send_sync(ctx, to, next_id);
     }
 
-    fn send_sync(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
-        let Some(version) = way.versions.pick::<SyncGroupRequest>() else {
+    fn send_sync(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, next_id: &mut u64) {
+        let Some(version) = to.versions.pick::<SyncGroupRequest>() else {
             return self.unsupported(ctx, "SyncGroup");
         };
         let strategy = self.strategy.unwrap_or(Strategy::Range);
@@ -180,7 +191,7 @@ impl Membership {
         };
         let named = version >= FIRST_WITH_PROTOCOL_TYPE_IN_SYNC;
         let request = SyncGroupRequest {
-            group_id: way.group_id.to_owned(),
+            group_id: to.group_id.to_owned(),
             generation_id: self.generation,
             member_id: self.member_id.clone(),
             group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
@@ -191,25 +202,21 @@ impl Membership {
         };
         let id = new_id(next_id);
         let held = super::millis(ctx.conf.max_poll_interval_ms).saturating_add(GRACE_MS);
-        match ctx.connections.send(
-            way.key,
-            ctx.now,
-            tag(id),
-            &request,
-            version,
-            Duration::from_millis(held),
-        ) {
+        match ctx
+            .connections
+            .send(to.key, ctx.now, tag(id), &request, version, Duration::from_millis(held))
+        {
             Ok(()) => self.state = State::Syncing(Some(id)),
             Err(_) => self.back_off(ctx),
         }
     }
 
-    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, way: &Way<'_>, next_id: &mut u64) {
-        let Some(version) = way.versions.pick::<HeartbeatRequest>() else {
+    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, next_id: &mut u64) {
+        let Some(version) = to.versions.pick::<HeartbeatRequest>() else {
             return;
         };
         let request = HeartbeatRequest {
-            group_id: way.group_id.to_owned(),
+            group_id: to.group_id.to_owned(),
             generation_id: self.generation,
             member_id: self.member_id.clone(),
             group_instance_id: self.instance_id.clone().filter(|_| version >= 3),
@@ -222,7 +229,7 @@ impl Membership {
         self.heartbeat_due = due.plus_ms(super::millis(ctx.conf.heartbeat_interval_ms));
         if ctx
             .connections
-            .send(way.key, ctx.now, tag(id), &request, version, timeout)
+            .send(to.key, ctx.now, tag(id), &request, version, timeout)
             .is_ok()
         {
             self.heartbeat = Some((id, ctx.now));
@@ -231,9 +238,9 @@ impl Membership {
 }
 
 /// Takes a member out of the group; `None` when nothing can be sent.
-fn send_leave(ctx: &mut Ctx<'_>, way: &Way<'_>, member_id: String, next_id: &mut u64) -> Option<u64> {
-    let version = way.versions.pick::<LeaveGroupRequest>()?;
-    let group_id = way.group_id.to_owned();
+fn send_leave(ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, member_id: String, next_id: &mut u64) -> Option<u64> {
+    let version = to.versions.pick::<LeaveGroupRequest>()?;
+    let group_id = to.group_id.to_owned();
     let request = if version >= FIRST_LEAVE_OF_MANY {
         LeaveGroupRequest {
             group_id,
@@ -254,7 +261,7 @@ fn send_leave(ctx: &mut Ctx<'_>, way: &Way<'_>, member_id: String, next_id: &mut
     let timeout = Duration::from_millis(GRACE_MS);
     let sent = ctx
         .connections
-        .send(way.key, ctx.now, tag(id), &request, version, timeout);
+        .send(to.key, ctx.now, tag(id), &request, version, timeout);
     sent.ok().map(|()| id)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::orders::Order;
+use super::actions::GroupAction;
 use crate::error::{Error, ErrorCode};
 
 /// The errors of subscribed topics that were reported: each is reported once, until the topic has another one or none.
@@ -14,7 +14,7 @@ pub(super) struct TopicErrors {
 
 impl TopicErrors {
     /// Returns the order that reports a topic's error, if that is due.
-    pub(super) fn note(&mut self, name: &Arc<str>, error: ErrorCode) -> Option<Order> {
+    pub(super) fn note(&mut self, name: &Arc<str>, error: ErrorCode) -> Option<GroupAction> {
         if error.is_ok() {
             self.reported.remove(name);
             return None;
@@ -23,7 +23,7 @@ impl TopicErrors {
             return None;
         }
         let text = format!("Subscribed topic not available: {name}: {}", error.description());
-        Some(Order::TellOf(name.clone(), Error::new(error, text)))
+        Some(GroupAction::ReportTopicError(name.clone(), Error::new(error, text)))
     }
 
     /// Forgets what was reported: there is another subscription.

@@ -162,11 +162,11 @@ fn listening(partitions: &[i32]) -> World {
 #[test]
 fn a_member_that_hears_nothing_keeps_what_stays_its_own() {
     let mut w = world(&[("enable.auto.commit", "false")]);
-    assert_eq!(w.registry.group().protocol, RebalanceProtocol::None);
+    assert_eq!(w.shared.group().protocol, RebalanceProtocol::None);
     subscribe(&mut w, &["t"]);
     assert_eq!(join(&mut w, 1), (vec![], -1));
     give(&mut w, &[0, 1]);
-    assert_eq!(w.registry.group().protocol, RebalanceProtocol::Cooperative);
+    assert_eq!(w.shared.group().protocol, RebalanceProtocol::Cooperative);
     assert_eq!(assignment(&mut w), [0, 1]);
     heartbeat(&mut w, 27);
     assert_eq!(assignment(&mut w), [0, 1], "kept while the group rebalances");
@@ -237,13 +237,13 @@ fn a_member_that_was_thrown_out_loses_everything() {
     let mut w = listening(&[0, 1]);
     heartbeat(&mut w, 25); // UNKNOWN_MEMBER_ID
     assert_eq!(w.take(), [revoked(&[0, 1])]);
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     assert!(w.next::<JoinGroupRequest>().is_none());
     remove(&mut w, &[0, 1]).unwrap();
     assert_eq!(join(&mut w, 5), (vec![], -1));
     give(&mut w, &[2]);
     assert_eq!(w.take(), [assigned(&[2])]);
-    assert!(!w.registry.is_assignment_lost());
+    assert!(!w.shared.is_assignment_lost());
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn partitions_are_lost_while_some_of_them_are_given_up() {
     give(&mut w, &[1, 2]);
     assert_eq!(w.take(), [revoked(&[0])]);
     heartbeat(&mut w, 25);
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     remove(&mut w, &[0]).unwrap();
     assert_eq!(w.take(), [revoked(&[1])], "2 was never told of");
     assert!(w.next::<JoinGroupRequest>().is_none());
@@ -273,7 +273,7 @@ fn the_session_ends_while_the_member_cannot_join() {
     assert!(w.take().is_empty());
     w.run_ms(1_000);
     assert_eq!(w.take(), [revoked(&[0, 1])]);
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
 }
 
 /// A group of the newer protocol takes a classic member that it had thrown out for a new one, and does not tell it.
@@ -287,7 +287,7 @@ fn an_answer_that_was_long_on_its_way_does_not_lengthen_the_session() {
     w.drop_connections(asked.node);
     w.run_ms(1);
     assert_eq!(w.take(), [revoked(&[0, 1])]);
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
 }
 
 #[test]
@@ -321,7 +321,7 @@ fn closing_does_not_wait_until_the_group_has_joined() {
     assert_ne!(leave.conn, join.conn);
     w.answer(&leave, &ottla_protocol::api::leave_group::LeaveGroupResponse::default());
     assert_eq!(closed.try_take(), Some(Ok(())));
-    assert_eq!(w.registry.group().protocol, RebalanceProtocol::None);
+    assert_eq!(w.shared.group().protocol, RebalanceProtocol::None);
 }
 
 #[test]

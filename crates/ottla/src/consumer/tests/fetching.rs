@@ -58,11 +58,11 @@ fn records_come_in_order_and_the_next_fetch_goes_on_behind_them() {
     );
     let (_, _, parts) = w.next_fetch().unwrap();
     assert_eq!(parts, [(0, 8), (1, 1)]);
-    let state = w.registry.find("t", 0).unwrap();
+    let state = w.shared.find("t", 0).unwrap();
     assert_eq!(state.position(), (8, 1));
     assert_eq!(state.watermarks(), (0, 9));
     assert_eq!(state.stored().offset, 8);
-    assert_eq!(w.registry.budget().bytes(), 0);
+    assert_eq!(w.shared.budget().bytes(), 0);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_seek_drops_what_is_queued_and_what_is_under_way() {
     let (under_way, _, parts) = w.next_fetch().unwrap();
     assert_eq!(parts, [(0, 2)]);
     assert_eq!(w.seek("t", 0, 50), ErrorCode::NO_ERROR);
-    assert_eq!(w.registry.budget().bytes(), 0, "stale records hold no room");
+    assert_eq!(w.shared.budget().bytes(), 0, "stale records hold no room");
     w.answer_fetch(&under_way, vec![data(0, 100, &[batch(2, &["c"], Codec::None)])]);
     assert!(w.take().is_empty());
     let (asked, _, parts) = w.next_fetch().unwrap();
@@ -138,7 +138,7 @@ fn a_full_budget_stops_fetching_and_a_taken_record_starts_it_again() {
     let batches: Vec<_> = (0..4).map(|i| batch(i, &[&big], Codec::Lz4)).collect();
     w.answer_fetch(&asked, vec![data(0, 4, &batches)]);
     assert!(w.next_fetch().is_none());
-    assert!(w.registry.budget().bytes() < 2048);
+    assert!(w.shared.budget().bytes() < 2048);
     for i in 0..4 {
         let wakes = w.wakes.0.load(Ordering::Relaxed);
         let mut got = w.take_one();
@@ -174,7 +174,7 @@ fn batches_larger_than_the_budget_come_one_at_a_time() {
             });
             w.answer_fetch(&asked, answer.collect());
         }
-        let held = w.registry.budget().bytes();
+        let held = w.shared.budget().bytes();
         assert!(held < 5200, "{held} bytes are more than one batch");
         got.extend(w.take());
         w.drive();
@@ -198,7 +198,7 @@ fn decompressed_data_stays_within_the_budget() {
     w.answer_fetch(&asked, vec![data(0, 10, &batches), data(1, 10, &batches)]);
     let mut taken = 0;
     while taken < 20 {
-        let held = w.registry.budget().bytes();
+        let held = w.shared.budget().bytes();
         assert!((1..=10 * 1024).contains(&held), "{held} bytes after {taken} records");
         taken += w.take_one().iter().count();
         w.drive();
@@ -209,7 +209,7 @@ fn decompressed_data_stays_within_the_budget() {
             }
         }
     }
-    assert_eq!(w.registry.budget().bytes(), 0);
+    assert_eq!(w.shared.budget().bytes(), 0);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_batch_beyond_the_budget_is_held_alone_and_one_beyond_the_limit_is_skipped()
     let mut got = Vec::new();
     let mut most_held = 0;
     for _ in 0..10 {
-        let held = w.registry.budget().bytes();
+        let held = w.shared.budget().bytes();
         assert!(held <= BUDGET || (15_000..15_100).contains(&held), "{held}");
         most_held = most_held.max(held);
         got.extend(w.take_one());
@@ -249,7 +249,7 @@ fn a_batch_beyond_the_budget_is_held_alone_and_one_beyond_the_limit_is_skipped()
         ]
     );
     assert!(most_held > BUDGET, "the large batch was held alone");
-    assert_eq!(w.registry.budget().bytes(), 0);
+    assert_eq!(w.shared.budget().bytes(), 0);
 }
 
 #[test]
@@ -432,7 +432,7 @@ fn a_record_that_cannot_be_read_is_told_after_those_before_it() {
             .any(|g| matches!(g, Got::Error(ErrorCode::L_BAD_MSG, _))),
         "{got:?} {rest:?}"
     );
-    assert_eq!(w.registry.budget().bytes(), 0);
+    assert_eq!(w.shared.budget().bytes(), 0);
 }
 
 #[test]
@@ -501,7 +501,7 @@ fn the_simple_api_has_its_own_queue_and_stops() {
     };
     w.call(stop).try_take().unwrap().unwrap();
     assert!(take_from(&own).is_empty());
-    assert_eq!(w.registry.budget().bytes(), 0);
+    assert_eq!(w.shared.budget().bytes(), 0);
     let twice = w.call(stop).try_take().unwrap();
     assert_eq!(twice.unwrap_err().code, ErrorCode::L_UNKNOWN_PARTITION);
 }

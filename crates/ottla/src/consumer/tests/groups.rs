@@ -162,7 +162,7 @@ fn a_member_joins_reads_commits_and_leaves() {
     fetch_two(&mut w, 10);
     assert_eq!(w.take(), [record(0, 10, "a"), record(0, 11, "b")]);
     assert_eq!(
-        (w.registry.group().member_id.as_str(), w.registry.group().generation),
+        (w.shared.group().member_id.as_str(), w.shared.group().generation),
         ("me", 5)
     );
     w.run_ms(3500);
@@ -266,7 +266,7 @@ fn a_member_that_was_thrown_out_commits_nothing_and_joins_anew() {
     w.run_ms(3500);
     heartbeat(&mut w, 25);
     assert!(w.next::<OffsetCommitRequest>().is_none());
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     let (_, request) = w.expect::<JoinGroupRequest>();
     assert_eq!(request.member_id, "");
 }
@@ -334,7 +334,7 @@ fn an_application_that_does_not_poll_loses_its_partitions_until_it_polls() {
     w.run_ms(20_000);
     assert!(w.next::<HeartbeatRequest>().is_none(), "out of the group");
     assert!(w.next::<JoinGroupRequest>().is_none(), "nobody polls");
-    assert!(w.registry.is_assignment_lost());
+    assert!(w.shared.is_assignment_lost());
     assert_eq!(
         w.take(),
         [
@@ -375,7 +375,7 @@ fn new_partitions_make_the_leader_join_again() {
     let (asked, ..) = w.next_fetch().unwrap();
     w.model.get_mut("t").unwrap().leaders.push((1, 1));
     w.answer_fetch(&asked, vec![data(0, 0, &[]), failed(1, 6)]);
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(100);
     w.expect::<JoinGroupRequest>();
 }
@@ -386,7 +386,7 @@ fn partitions_that_come_while_others_are_divided_are_not_forgotten() {
     subscribe(&mut w);
     let (asked, request) = join_and_divide(&mut w, 1);
     w.model.get_mut("t").unwrap().leaders.push((1, 1));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(100);
     let response = SyncGroupResponse {
         assignment: request.assignments[0].assignment.clone(),
@@ -443,7 +443,7 @@ fn a_frozen_broker_does_not_hold_up_the_search_for_the_coordinator() {
     assert!(w.now.since(begin).as_millis() < 5000, "{:?}", w.now.since(begin));
 }
 
-fn ask_commit(w: &mut World, rows: &[(i32, i64)]) -> std::sync::Arc<crate::event::Reply<OffsetsResult>> {
+fn ask_commit(w: &mut World, rows: &[(i32, i64)]) -> std::sync::Arc<crate::reply::Reply<OffsetsResult>> {
     let rows = rows.iter();
     let rows = rows.map(|(p, at)| PartitionOffset::new(TopicPartition::new("t", *p), *at));
     let offsets = Some(rows.collect());
@@ -581,7 +581,7 @@ fn a_static_leader_that_comes_back_still_looks_after_the_topics() {
     w.run_ms(100);
     assert!(w.next::<JoinGroupRequest>().is_none(), "all is as it was");
     w.model.get_mut("t").unwrap().leaders.push((1, 1));
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(2000);
     w.expect::<JoinGroupRequest>();
 }

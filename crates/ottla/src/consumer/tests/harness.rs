@@ -16,14 +16,17 @@ use parking_lot::Mutex;
 
 pub(super) use super::asked::Asked;
 use super::builders::data;
-use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
+use crate::cluster::{Change, Cluster, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{
     CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner,
 };
-use crate::consumer::{Command, Consumer, Registry, Setup};
+use crate::consumer::{Command, Consumer, Setup, SharedState};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Event, Logger, Queue, Reply};
+use crate::event::{Event, Queue};
+use crate::log::{DebugContexts, Logger};
+use crate::reply::Reply;
 use crate::sys::{Instant, Rng, Waker, earliest};
 use crate::types::{ClientKind, NodeId, PartitionOffset, Topic, TopicHooks, TopicPartition};
 
@@ -57,7 +60,7 @@ pub(super) enum Got {
 
 pub(super) struct World {
     pub(super) consumer: Consumer,
-    pub(super) registry: Arc<Registry>,
+    pub(super) shared: Arc<SharedState>,
     pub(super) cluster: Cluster,
     pub(super) connections: ConnectionTable,
     pub(super) queue: Arc<Queue>,
@@ -130,18 +133,18 @@ impl World {
         let (conf, topic_conf) = conf.finalize(ClientKind::Consumer).unwrap();
         let wakes = Arc::new(Wakes::default());
         let queue = Queue::new();
-        let registry = Arc::new(Registry::new(&conf, queue.clone(), wakes.clone()));
+        let shared = Arc::new(SharedState::new(&conf, queue.clone(), wakes.clone()));
         let topics = Arc::new(Mutex::new(HashMap::new()));
         let (all, topic_settings) = (topics.clone(), topic_conf.clone());
         let setup = Setup {
             topics: Arc::new(move |name| Ok(topic_of(&all, &topic_settings, name))),
             rebalance_event,
             commit_event: true,
-            watcher: None,
+            interceptor: None,
         };
         let mut w = World {
-            consumer: Consumer::new(registry.clone(), &conf, setup),
-            registry,
+            consumer: Consumer::new(shared.clone(), &conf, setup),
+            shared,
             cluster: Cluster::default(),
             connections: ConnectionTable::new(ConnectionConfig::new(&conf), Rng::from_seed(1)),
             queue,

@@ -3,15 +3,14 @@
 mod asked;
 mod auto_commits;
 mod builders;
+mod consumer_protocol;
 mod cooperative;
 mod fetching;
 mod groups;
 mod harness;
 mod missing;
-mod neighbours;
 mod offset_files;
 mod offsets;
 mod patterns;
-mod reconcile;
 mod sessions;
 mod validation;

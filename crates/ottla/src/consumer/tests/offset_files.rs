@@ -6,7 +6,9 @@ use crate::config::{Conf, TopicConf};
 use crate::consumer::offset_files::OffsetFiles;
 use crate::consumer::{FileAction, FileEvent};
 use crate::error::ErrorCode;
-use crate::event::{FetchBudget, PartitionState, Queue, Reply, StoredOffset};
+use crate::event::{PartitionState, Queue, StoredOffset};
+use crate::memory::FetchBudget;
+use crate::reply::Reply;
 use crate::sys::{Instant, Waker};
 use crate::types::{ClientKind, Topic, TopicHooks, offset};
 
@@ -35,13 +37,13 @@ impl Desk {
         let topic = Arc::new(Topic::new("t", conf, TopicHooks::default(), 0));
         let budget = Arc::new(FetchBudget::new(Arc::new(Nobody)));
         let state = Arc::new(PartitionState::new(5, topic, 3, Queue::new(), budget, false));
-        state.begin_anew(-1);
+        state.restart(-1);
         let mut desk = Desk {
             files: OffsetFiles::new("g"),
             state,
             now: Instant::from_micros(7_000_000),
         };
-        desk.files.adopt(desk.now, &desk.state);
+        desk.files.add(desk.now, &desk.state);
         desk
     }
 
@@ -110,7 +112,7 @@ fn only_what_grew_is_written() {
     d.wait_ms(100);
     assert_eq!(d.next_write(), None, "not back");
     // The topic is another one, or the log has lost what was read.
-    d.state.begin_anew(-1);
+    d.state.restart(-1);
     d.store(2);
     d.wait_ms(100);
     assert_eq!(d.next_write().map(|w| w.1).as_deref(), Some("2\n"));
@@ -122,7 +124,7 @@ fn who_stops_a_partition_waits_for_its_file() {
     d.store(7);
     d.wait_ms(100);
     d.store(9);
-    d.files.forget(5);
+    d.files.remove(5);
     let stopped = Reply::new();
     d.files.answer_when_written(5, stopped.clone());
     let first = d.next_write().unwrap();
@@ -194,7 +196,7 @@ fn disks_are_forced_as_often_as_asked() {
 fn a_partition_that_is_given_up_leaves_its_offset() {
     let mut d = Desk::new(&[]);
     d.store(7);
-    d.files.forget(5);
+    d.files.remove(5);
     assert_eq!(d.next_write().map(|w| w.1).as_deref(), Some("7\n"));
     assert!(!d.files.keeps(5));
     assert_eq!(d.wait_ms(1000), None);
@@ -202,7 +204,7 @@ fn a_partition_that_is_given_up_leaves_its_offset() {
     let mut d = Desk::new(&[("auto.commit.enable", "false")]);
     d.store(7);
     d.wait_ms(1000);
-    d.files.forget(5);
+    d.files.remove(5);
     assert_eq!(d.next_write(), None);
 }
 
@@ -228,7 +230,7 @@ fn content_is_an_offset_or_nothing() {
         d.files.on_event(FileEvent { id, result });
         let found = d.files.take_found();
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].id, found[0].ask), (5, 77));
+        assert_eq!((found[0].id, found[0].lookup_id), (5, 77));
         assert_eq!(found[0].result.as_ref().ok(), Some(&(expected, -1)), "{content:?}");
         let told = d.files.take_reports();
         assert_eq!(told.len(), reports, "{content:?}: {told:?}");

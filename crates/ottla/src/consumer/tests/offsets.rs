@@ -130,7 +130,7 @@ fn out_of_range_waits_for_what_was_fetched_before() {
     let (asked, _, parts) = w.next_fetch().unwrap();
     assert_eq!(parts, [(0, 7)]);
     w.answer_fetch(&asked, vec![failed(0, 1)]);
-    let state = w.registry.find("t", 0).unwrap();
+    let state = w.shared.find("t", 0).unwrap();
     assert_eq!(
         (state.position().0, state.stored().offset),
         (offset::INVALID, offset::INVALID)
@@ -156,7 +156,7 @@ fn what_was_fetched_of_a_deleted_topic_is_dropped_and_its_positions_forgotten() 
     w.answer_fetch(&asked, vec![failed(0, 100)]);
     w.run_ms(50);
     assert!(w.take().is_empty());
-    assert_eq!(w.registry.budget().bytes(), 0);
+    assert_eq!(w.shared.budget().bytes(), 0);
     w.pause("t", 0, true);
     w.pause("t", 0, false);
     // What was looked up before the pause is asked again after it.

@@ -141,7 +141,7 @@ fn a_session_by_names_becomes_one_by_ids() {
     answer(&mut w, &asked, 5, vec![data(0, 0, &[]), data(1, 0, &[])]);
     let (asked, ..) = w.next_fetch().unwrap();
     w.model.get_mut("t").unwrap().id = id;
-    w.cluster.stale("t", w.now);
+    w.cluster.request_refresh("t", w.now);
     w.run_ms(1000);
     answer(&mut w, &asked, 5, vec![]);
     w.run_ms(1000);

@@ -71,7 +71,7 @@ fn nothing_old_comes_after_the_epoch_was_raised() {
         let seeking = spawn({
             let (p, sought) = (p.clone(), sought.clone());
             move || {
-                p.raise_epoch();
+                p.advance_fetch_generation();
                 sought.store(true, Ordering::Release);
             }
         });
@@ -104,7 +104,7 @@ fn a_record_taken_during_a_seek_does_not_undo_it() {
                 move || p.queue().pop_one(NOW, |c| c.next().map(|r| r.offset))
             });
             if anew {
-                p.begin_anew(-1);
+                p.restart(-1);
             } else {
                 p.jump(100);
             }
@@ -130,7 +130,7 @@ fn what_is_committed_last_covers_what_was_handed_out() {
             let p = p.clone();
             move || p.queue().pop_one(NOW, |c| c.next().map(|r| r.offset))
         });
-        p.raise_epoch();
+        p.advance_fetch_generation();
         drop(p.queue().target().extract(Event::is_stale));
         let committed = p.stored().offset;
         if let Some(Ok(record)) = taking.join().unwrap() {
@@ -146,7 +146,7 @@ fn a_waiting_application_frees_what_is_stale() {
     explore("stale chunks and a wait", 3, || {
         let (p, budget, waker) = with_waker();
         p.queue().push(Event::Records(chunk(&p)));
-        p.raise_epoch();
+        p.advance_fetch_generation();
         let fetching = spawn({
             let (p, budget) = (p.clone(), budget.clone());
             move || {

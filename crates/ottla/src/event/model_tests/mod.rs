@@ -1,15 +1,16 @@
 //! What the application's threads and the client's share besides the producer's batches.
 
+mod buffer_memory;
 mod fetching;
 mod queues;
-mod quota;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::test_records::{chunk, partition, topic_conf};
-use super::{Event, FetchBudget, PartitionState, Queue};
+use super::{Event, PartitionState, Queue};
 use crate::error::{Error, ErrorCode};
+use crate::memory::FetchBudget;
 use crate::sys::sync::model_tests;
 
 /// Not to wait.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as Count, Ordering};
 
 use super::{Queue, chunk, drain, explore, note, partition, text};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::sync::Flaw;
 use crate::sys::sync::model_tests::{ModelWaker, join, must_catch, spawn};
 

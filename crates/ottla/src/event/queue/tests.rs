@@ -129,7 +129,7 @@ fn notice(partition: Option<&Arc<PartitionState>>, code: ErrorCode) -> Event {
     Event::Partition(PartitionNotice {
         partition: partition.cloned(),
         tp: None,
-        epoch: partition.map_or(0, |p| p.epoch()),
+        fetch_generation: partition.map_or(0, |p| p.fetch_generation()),
         error: Error::new(code, "notice"),
         offset: offset::INVALID,
     })
@@ -191,7 +191,7 @@ fn extract_removes_from_both_parts() {
     q.push(Event::Records(chunk(&p)));
     q.push(revocation());
     assert_eq!(q.len(), 3);
-    p.raise_epoch();
+    p.advance_fetch_generation();
     q.push(notice(Some(&p), ErrorCode::L_PARTITION_EOF));
     assert_eq!(q.extract(Event::is_stale).len(), 1);
     assert_eq!(q.len(), 2);

@@ -14,13 +14,16 @@ use ottla_protocol::api::produce::{PartitionProduceResponse, ProduceRequest, Pro
 use ottla_protocol::{ApiKey, Frame, Message, Reader, RequestHeader, Uuid, encode_response};
 
 use super::coordinator::Coordinating;
-use super::played::{Hand, Model, Report, Sent};
-use crate::cluster::{Change, Cluster, Ctx, parse_endpoints};
+use super::fake_brokers::{FakeClock, Model, Report, Sent};
+use crate::cluster::{Change, Cluster, parse_endpoints};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{CloseReason, ConnId, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::{DebugContexts, Delivery, DeliveryMode, Event, Logger, Payload, Queue};
+use crate::event::{Delivery, DeliveryMode, Event, Queue};
+use crate::log::{DebugContexts, Logger};
 use crate::producer::{Accumulator, Command, Record, Sender};
+use crate::records::Payload;
 use crate::sys::{Clock, Instant, Rng, earliest};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
@@ -40,7 +43,7 @@ pub(in crate::producer) struct World {
     pub(in crate::producer) cluster: Cluster,
     pub(in crate::producer) connections: ConnectionTable,
     pub(in crate::producer) queue: Arc<Queue>,
-    pub(in crate::producer) hand: Arc<Hand>,
+    pub(in crate::producer) hand: Arc<FakeClock>,
     pub(in crate::producer) conf: ClientConfig,
     rng: Rng,
     log: Logger,
@@ -59,9 +62,9 @@ pub(in crate::producer) struct World {
     pub(in crate::producer) metadata_requests: usize,
     /// Pauses that were told of since the test last looked.
     pub(in crate::producer) pauses: Vec<i32>,
-    pub(in crate::producer) identity_requests: usize,
+    pub(in crate::producer) producer_id_requests: usize,
     /// What brokers answer who are asked for a producer id.
-    pub(in crate::producer) identity_error: i16,
+    pub(in crate::producer) producer_id_error: i16,
     /// The coordinators of transactions and groups.
     pub(in crate::producer) coordinating: Coordinating,
     /// The last request that a coordinator did not answer.
@@ -101,7 +104,7 @@ impl World {
         }
         conf.set_topic_defaults(Some(topic_conf));
         let (conf, topic_conf) = conf.finalize(ClientKind::Producer).unwrap();
-        let hand = Arc::new(Hand::default());
+        let hand = Arc::new(FakeClock::default());
         let now = Instant::from_micros(1_000_000);
         hand.set(now);
         let accumulator = Arc::new(Accumulator::new(&conf, DeliveryMode::All, hand.clone(), hand.clone()));
@@ -129,8 +132,8 @@ impl World {
             down: Vec::new(),
             metadata_requests: 0,
             pauses: Vec::new(),
-            identity_requests: 0,
-            identity_error: 0,
+            producer_id_requests: 0,
+            producer_id_error: 0,
             coordinating: Coordinating::default(),
             unanswered: None,
         };
@@ -341,9 +344,9 @@ impl World {
             }
             ApiKey::INIT_PRODUCER_ID => {
                 self.write(conn);
-                self.identity_requests += 1;
+                self.producer_id_requests += 1;
                 let response = InitProducerIdResponse {
-                    error_code: self.identity_error,
+                    error_code: self.producer_id_error,
                     producer_id: 77,
                     ..Default::default()
                 };

@@ -1,7 +1,7 @@
 //! The idempotent producer: what is sent under which numbers, and what happens when numbers do not fit.
 
+use super::fake_brokers::Sent;
 use super::harness::World;
-use super::played::Sent;
 use super::*;
 use crate::sys::Clock;
 
@@ -75,7 +75,7 @@ fn row(epoch: i16, sequence: i32, values: &str) -> (i16, i32, String) {
 #[test]
 fn batches_are_numbered_and_five_are_in_flight_once_the_broker_knows_the_producer() {
     let mut w = idempotent(&[], &[1]);
-    assert_eq!(w.identity_requests, 1);
+    assert_eq!(w.producer_id_requests, 1);
     w.produce("t", 0, "a").unwrap();
     w.produce("t", 0, "b").unwrap();
     w.drive();
@@ -98,7 +98,7 @@ fn batches_are_numbered_and_five_are_in_flight_once_the_broker_knows_the_produce
     }
     let offsets: Vec<i64> = w.reports().iter().map(|r| r.offset).collect();
     assert_eq!(offsets, [10, 11, 12, 13, 14, 15, 16, 17]);
-    assert_eq!(w.identity_requests, 1);
+    assert_eq!(w.producer_id_requests, 1);
 }
 
 /// "a", "b" and "c" are under way in this order, and nothing goes wrong any more.
@@ -255,7 +255,7 @@ fn a_new_leader_gets_nothing_before_the_old_one_has_answered() {
     send(&mut w, "a");
     w.move_leader("t", 0, 2);
     let now = w.now;
-    w.cluster.stale("t", now);
+    w.cluster.request_refresh("t", now);
     w.run_ms(2000);
     send(&mut w, "b");
     assert_eq!(waiting(&w), [row(0, 1, "a")]);
@@ -386,23 +386,23 @@ fn after_a_fatal_error_of_the_application_nothing_is_sent_again() {
 fn without_an_id_nothing_is_sent_and_refusals_are_told_apart() {
     let mut w = World::new(&[("enable.idempotence", "true"), ("linger.ms", "0")]);
     w.add_topic("t", &[1]);
-    w.identity_error = 15; // COORDINATOR_NOT_AVAILABLE
+    w.producer_id_error = 15; // COORDINATOR_NOT_AVAILABLE
     send(&mut w, "a");
     w.run_ms(3000);
     assert!(w.sent.is_empty());
-    assert!((3..40).contains(&w.identity_requests), "{}", w.identity_requests);
-    w.identity_error = 0;
+    assert!((3..40).contains(&w.producer_id_requests), "{}", w.producer_id_requests);
+    w.producer_id_error = 0;
     w.run_ms(1500);
     assert_eq!(waiting(&w), [row(0, 0, "a")]);
 
     let mut w = World::new(&[("enable.idempotence", "true")]);
     w.add_topic("t", &[1]);
-    w.identity_error = 31; // CLUSTER_AUTHORIZATION_FAILED
+    w.producer_id_error = 31; // CLUSTER_AUTHORIZATION_FAILED
     send(&mut w, "a");
     assert_eq!(
         w.sender.take_fatal().map(|e| e.code),
         Some(ErrorCode::CLUSTER_AUTHORIZATION_FAILED)
     );
     w.run_ms(5000);
-    assert_eq!(w.identity_requests, 1);
+    assert_eq!(w.producer_id_requests, 1);
 }

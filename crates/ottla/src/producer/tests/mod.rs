@@ -1,26 +1,26 @@
 //! The producer with real connections and metadata, and brokers played by hand.
 
-mod chaos;
 pub(in crate::producer) mod coordinator;
-mod giving_up;
+mod error_codes;
+mod failures;
+pub(in crate::producer) mod fake_brokers;
 pub(in crate::producer) mod harness;
 mod idempotent;
 mod limits;
-pub(in crate::producer) mod played;
+mod random_faults;
 mod record_errors;
-mod refusals;
+mod retries;
 mod sending;
-mod taxonomy;
 mod transactions;
 
 use ottla_protocol::api::produce::{BatchIndexAndErrorMessage, LeaderIdAndEpoch, NodeEndpoint, ProduceResponse};
 use ottla_protocol::record::BatchIter;
 
+use self::fake_brokers::{EPOCH_MS, Report};
 use self::harness::World;
-use self::played::{EPOCH_MS, Report};
 use super::Command;
 use crate::error::ErrorCode;
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::PersistStatus::{NotPersisted, Persisted, PossiblyPersisted};
 use crate::types::{PARTITION_UA, PersistStatus};

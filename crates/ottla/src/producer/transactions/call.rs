@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode};
-use crate::event::Reply;
+use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::{GroupMetadata, PartitionOffset};
 
@@ -34,7 +34,7 @@ pub enum TransactionCall {
 
 /// A call without its arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum CallKind {
     Init,
     Begin,
     SendOffsets,
@@ -42,26 +42,26 @@ pub(super) enum Kind {
     Abort,
 }
 
-impl Kind {
+impl CallKind {
     pub(super) fn name(self) -> &'static str {
         match self {
-            Kind::Init => "init_transactions()",
-            Kind::Begin => "begin_transaction()",
-            Kind::SendOffsets => "send_offsets_to_transaction()",
-            Kind::Commit => "commit_transaction()",
-            Kind::Abort => "abort_transaction()",
+            CallKind::Init => "init_transactions()",
+            CallKind::Begin => "begin_transaction()",
+            CallKind::SendOffsets => "send_offsets_to_transaction()",
+            CallKind::Commit => "commit_transaction()",
+            CallKind::Abort => "abort_transaction()",
         }
     }
 }
 
 impl TransactionCall {
-    pub(super) fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> CallKind {
         match self {
-            TransactionCall::Init => Kind::Init,
-            TransactionCall::Begin => Kind::Begin,
-            TransactionCall::SendOffsets { .. } => Kind::SendOffsets,
-            TransactionCall::Commit => Kind::Commit,
-            TransactionCall::Abort => Kind::Abort,
+            TransactionCall::Init => CallKind::Init,
+            TransactionCall::Begin => CallKind::Begin,
+            TransactionCall::SendOffsets { .. } => CallKind::SendOffsets,
+            TransactionCall::Commit => CallKind::Commit,
+            TransactionCall::Abort => CallKind::Abort,
         }
     }
 }
@@ -72,15 +72,15 @@ pub(super) enum Stage {
     /// Somebody waits for it.
     Waiting { reply: TransactionReply, deadline: Instant },
     /// Its time was up, and it goes on: the same call, made again, waits for it.
-    Left,
+    TimedOut,
     /// It ended after its time was up; the same call, made again, hears of it.
     Done(Result<(), Error>),
 }
 
 /// The call under way. There is one at most.
 #[derive(Debug)]
-pub(super) struct UnderWay {
-    pub(super) kind: Kind,
+pub(super) struct CurrentCall {
+    pub(super) kind: CallKind,
     pub(super) stage: Stage,
 }
 
@@ -89,16 +89,21 @@ pub(super) enum Admission {
     /// Carry it out.
     New(TransactionReply),
     /// It was told what it has to know, or waits for a call before it.
-    Settled,
+    Handled,
 }
 
 /// Whether a call may begin beside, or in the place of, the one that is under way.
-pub(super) fn admit(slot: &mut Option<UnderWay>, kind: Kind, deadline: Instant, reply: TransactionReply) -> Admission {
+pub(super) fn admit(
+    slot: &mut Option<CurrentCall>,
+    kind: CallKind,
+    deadline: Instant,
+    reply: TransactionReply,
+) -> Admission {
     let Some(call) = slot else {
         return Admission::New(reply);
     };
     // A commit that has come to nothing need not be asked about before the abort.
-    let overtaken = matches!(&call.stage, Stage::Done(Err(e)) if e.txn_requires_abort) && kind == Kind::Abort;
+    let overtaken = matches!(&call.stage, Stage::Done(Err(e)) if e.txn_requires_abort) && kind == CallKind::Abort;
     if overtaken {
         *slot = None;
         return Admission::New(reply);
@@ -109,19 +114,19 @@ pub(super) fn admit(slot: &mut Option<UnderWay>, kind: Kind, deadline: Instant, 
             call.kind.name()
         );
         reply.fill(Err(Error::new(ErrorCode::L_CONFLICT, text).into_retriable()));
-        return Admission::Settled;
+        return Admission::Handled;
     }
-    match std::mem::replace(&mut call.stage, Stage::Left) {
+    match std::mem::replace(&mut call.stage, Stage::TimedOut) {
         Stage::Waiting { reply: first, deadline } => {
             call.stage = Stage::Waiting { reply: first, deadline };
             let text = format!("another thread waits for {}", kind.name());
             reply.fill(Err(Error::new(ErrorCode::L_PREV_IN_PROGRESS, text).into_retriable()));
         }
-        Stage::Left => call.stage = Stage::Waiting { reply, deadline },
+        Stage::TimedOut => call.stage = Stage::Waiting { reply, deadline },
         Stage::Done(result) => {
             *slot = None;
             reply.fill(result);
         }
     }
-    Admission::Settled
+    Admission::Handled
 }

@@ -12,17 +12,17 @@ use std::time::Duration;
 use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
 
 use super::{Phase, Transactions};
-use crate::cluster::Ctx;
 use crate::connection::{BrokerKey, Outcome};
+use crate::context::Ctx;
 use crate::error::ErrorCode;
 use crate::sys::Instant;
 
 /// How long nothing gets to partition leaders at most: as long as they would wait.
-const PATIENCE: Duration = Duration::from_millis(20);
+const WAIT_MAX: Duration = Duration::from_millis(20);
 /// A coordinator that takes longer for any answer is far away.
-const NEAR: Duration = Duration::from_millis(5);
+const NEAR_RTT_MAX: Duration = Duration::from_millis(5);
 /// How long after an answer the coordinator is asked again.
-const PAUSE: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The markers of the transaction before.
 #[derive(Debug, Default)]
@@ -30,21 +30,21 @@ pub(super) struct Markers {
     /// They may not be written yet. From then on that does not matter.
     until: Option<Instant>,
     /// The coordinator does not say.
-    secret: bool,
+    disabled: bool,
     /// Its quickest answer.
-    quickest: Option<Duration>,
+    min_rtt: Option<Duration>,
 }
 
 impl Markers {
     /// The coordinator took so long for an answer.
-    pub(super) fn learn(&mut self, took: Duration) {
-        self.quickest = Some(self.quickest.map_or(took, |q| q.min(took)));
+    pub(super) fn observe_rtt(&mut self, took: Duration) {
+        self.min_rtt = Some(self.min_rtt.map_or(took, |q| q.min(took)));
     }
 
     /// A transaction was ended.
     pub(super) fn begin(&mut self, now: Instant) {
-        let near = self.quickest.filter(|took| *took <= NEAR && !self.secret);
-        self.until = near.map(|took| now + PATIENCE.saturating_sub(took));
+        let near = self.min_rtt.filter(|took| *took <= NEAR_RTT_MAX && !self.disabled);
+        self.until = near.map(|took| now + WAIT_MAX.saturating_sub(took));
     }
 
     /// They are written, or are waited for no longer.
@@ -53,8 +53,8 @@ impl Markers {
     }
 
     /// The coordinator cannot or will not tell, whenever it is asked.
-    pub(super) fn keep_secret(&mut self) {
-        self.secret = true;
+    pub(super) fn disable(&mut self) {
+        self.disabled = true;
         self.until = None;
     }
 
@@ -72,7 +72,7 @@ impl Transactions {
     /// Whether what belongs to the transaction waits for the markers of the one before.
     pub(super) fn awaits_markers(&self) -> bool {
         let goes_on = matches!(self.phase, Phase::Open | Phase::Committing) && self.failed.is_none();
-        goes_on && self.second && self.markers.until.is_some()
+        goes_on && self.v2 && self.markers.until.is_some()
     }
 
     /// DescribeTransactions was answered, or not.
@@ -80,7 +80,7 @@ impl Transactions {
         let Outcome::Reply(reply) = outcome else {
             return self.markers.end();
         };
-        self.markers.learn(reply.rtt);
+        self.markers.observe_rtt(reply.rtt);
         let response = match reply.decode::<DescribeTransactionsRequest>() {
             Ok(response) => response,
             Err(e) => {
@@ -91,8 +91,8 @@ impl Transactions {
         let mut states = response.transaction_states.iter();
         let state = states.find(|s| s.transactional_id == self.name);
         match state.map(|s| (ErrorCode::from(s.error_code), s.transaction_state.as_str())) {
-            Some((ErrorCode::NO_ERROR, "PrepareCommit" | "PrepareAbort")) => self.retry_at = ctx.now + PAUSE,
-            Some((ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _)) => self.markers.keep_secret(),
+            Some((ErrorCode::NO_ERROR, "PrepareCommit" | "PrepareAbort")) => self.retry_at = ctx.now + POLL_INTERVAL,
+            Some((ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _)) => self.markers.disable(),
             _ => self.markers.end(),
         }
     }

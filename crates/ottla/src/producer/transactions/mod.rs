@@ -27,26 +27,27 @@ mod statistics;
 mod table;
 
 pub use call::{TransactionCall, TransactionReply};
-pub(super) use table::{Ask, Consequence, consequence};
+pub(super) use table::{Consequence, RequestKind, consequence};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use call::{Admission, Kind, Stage, UnderWay, admit};
+use call::{Admission, CallKind, CurrentCall, Stage, admit};
 use markers::Markers;
 
 use super::PartitionId;
 use super::accumulator::Accumulator;
-use crate::cluster::{Cluster, Coordinated, Coordinator, Ctx};
+use crate::cluster::{Cluster, Coordinated, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Owner};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};
 
 /// The level of `transaction.version` from which on the second generation of the protocol is spoken.
-const SECOND_GENERATION: i16 = 2;
+const TRANSACTION_VERSION_2: i16 = 2;
 
 /// Where the producer stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,9 +77,9 @@ struct Offsets {
 #[derive(Debug)]
 struct Request {
     id: u64,
-    ask: Ask,
+    kind: RequestKind,
     /// The call that it was sent for has ended: what it achieves is of no use, what it finds wrong is.
-    left: bool,
+    abandoned: bool,
 }
 
 /// The transaction manager. It decides; [`Sender`](super::Sender) tells it what becomes of records.
@@ -88,7 +89,7 @@ pub(super) struct Transactions {
     timeout_ms: i32,
     accumulator: Arc<Accumulator>,
     phase: Phase,
-    call: Option<UnderWay>,
+    call: Option<CurrentCall>,
     /// Why the transaction can only be aborted.
     failed: Option<Error>,
     /// Why nothing can be done any more.
@@ -96,9 +97,9 @@ pub(super) struct Transactions {
     /// Producer id and epoch.
     producer: Option<(i64, i16)>,
     /// The coordinator's level of `transaction.version` when it was last spoken to.
-    level: i16,
+    transaction_version: i16,
     /// The transaction at hand is one of the second generation.
-    second: bool,
+    v2: bool,
     coordinator: Coordinator,
     /// The coordinator of the group whose offsets are committed.
     group_coordinator: (String, Coordinator),
@@ -106,23 +107,23 @@ pub(super) struct Transactions {
     retry_at: Instant,
     tries: u32,
     /// The last refusal that was not the end, for texts.
-    last: Option<(Ask, Error)>,
+    last: Option<(RequestKind, Error)>,
     /// Partitions to be added, those of the request under way, and those that were added.
-    wanted: BTreeMap<PartitionId, Arc<str>>,
+    to_add: BTreeMap<PartitionId, Arc<str>>,
     adding: Vec<PartitionId>,
     added: BTreeSet<PartitionId>,
     /// Added since the sender last looked.
-    news: Vec<PartitionId>,
+    newly_added: Vec<PartitionId>,
     offsets: Option<Offsets>,
     groups: BTreeSet<String>,
     /// The coordinator may know of the transaction: it has to be ended there.
     started: bool,
     /// Records were given numbers and not written, or nobody knows: the epoch must rise before the next transaction.
-    bump: bool,
+    bump_on_abort: bool,
     /// A request of this epoch is unanswered and may still reach a coordinator that would take it for the next transaction's.
-    in_doubt: bool,
+    has_late_request: bool,
     /// One is left of the transaction before: the epoch is raised before anything of the next one is sent.
-    renews: bool,
+    bump_before_next: bool,
     /// Whether the coordinator raises the epoch of a producer that asks (KIP-360).
     can_bump: bool,
     /// The coordinator may have been told how the transaction ends: nothing can change that any more.
@@ -134,9 +135,9 @@ pub(super) struct Transactions {
     /// Those of the transaction before.
     markers: Markers,
     /// What the sender was last told.
-    told: sending::Told,
+    announced: sending::AnnouncedState,
     /// How many times the coordinator gave an id or an epoch.
-    given_count: u64,
+    assigned_count: u64,
 }
 
 impl Transactions {
@@ -152,31 +153,31 @@ impl Transactions {
             failed: None,
             fatal: None,
             producer: None,
-            level: 0,
-            second: false,
+            transaction_version: 0,
+            v2: false,
             coordinator: Coordinator::new(Coordinated::Transactions, Owner::Producer),
             group_coordinator: (String::new(), Coordinator::new(Coordinated::Group, Owner::Producer)),
             request: None,
             retry_at: Instant::ORIGIN,
             tries: 0,
             last: None,
-            wanted: BTreeMap::new(),
+            to_add: BTreeMap::new(),
             adding: Vec::new(),
             added: BTreeSet::new(),
-            news: Vec::new(),
+            newly_added: Vec::new(),
             offsets: None,
             groups: BTreeSet::new(),
             started: false,
-            bump: false,
-            in_doubt: false,
-            renews: false,
+            bump_on_abort: false,
+            has_late_request: false,
+            bump_before_next: false,
             can_bump: false,
             ending: false,
             commit_lost: false,
             forgotten: false,
             markers: Markers::default(),
-            told: sending::Told::default(),
-            given_count: 0,
+            announced: sending::AnnouncedState::default(),
+            assigned_count: 0,
         }
     }
 
@@ -190,14 +191,14 @@ impl Transactions {
         let kind = call.kind();
         let reply = match admit(&mut self.call, kind, deadline, reply) {
             Admission::New(reply) => reply,
-            Admission::Settled => return self.expire_call(now),
+            Admission::Handled => return self.expire_call(now),
         };
         if let Err(error) = self.check(kind) {
             return reply.fill(Err(error));
         }
         match call {
             TransactionCall::Begin => {
-                self.second = self.level >= SECOND_GENERATION;
+                self.v2 = self.transaction_version >= TRANSACTION_VERSION_2;
                 self.enter(Phase::Open);
                 return reply.fill(Ok(()));
             }
@@ -215,24 +216,24 @@ impl Transactions {
             TransactionCall::Init => self.enter(Phase::Initialising),
             TransactionCall::Commit => self.enter(Phase::Committing),
             TransactionCall::Abort => {
-                self.wanted.clear();
+                self.to_add.clear();
                 self.offsets = None;
                 self.enter(Phase::Aborting);
             }
         }
         self.last = None;
         let stage = Stage::Waiting { reply, deadline };
-        self.call = Some(UnderWay { kind, stage });
+        self.call = Some(CurrentCall { kind, stage });
     }
 
     /// Whether a call has its place where the producer stands.
-    fn check(&self, kind: Kind) -> Result<(), Error> {
+    fn check(&self, kind: CallKind) -> Result<(), Error> {
         let (phase, failed) = (self.phase, self.failed.as_ref());
         let fits = match kind {
-            Kind::Init => phase == Phase::New,
-            Kind::Begin => phase == Phase::Ready,
-            Kind::SendOffsets | Kind::Commit => phase == Phase::Open && failed.is_none(),
-            Kind::Abort => phase == Phase::Open,
+            CallKind::Init => phase == Phase::New,
+            CallKind::Begin => phase == Phase::Ready,
+            CallKind::SendOffsets | CallKind::Commit => phase == Phase::Open && failed.is_none(),
+            CallKind::Abort => phase == Phase::Open,
         };
         if fits {
             return Ok(());
@@ -254,11 +255,11 @@ impl Transactions {
 
     fn enter(&mut self, phase: Phase) {
         self.phase = phase;
-        self.open_or_close();
+        self.update_record_gate();
     }
 
     /// Tells `produce()` whether it may take records. Before the application hears of what has changed it.
-    fn open_or_close(&self) {
+    fn update_record_gate(&self) {
         self.accumulator.set_in_transaction(self.takes_records());
     }
 
@@ -270,7 +271,7 @@ impl Transactions {
         let Some(mut call) = self.call.take() else { return };
         match call.stage {
             Stage::Waiting { reply, .. } => reply.fill(result),
-            Stage::Left | Stage::Done(_) => {
+            Stage::TimedOut | Stage::Done(_) => {
                 call.stage = Stage::Done(result);
                 self.call = Some(call);
             }
@@ -287,25 +288,25 @@ impl Transactions {
         }
         let name = call.kind.name();
         let why = match &self.last {
-            Some((ask, error)) => format!("the last {} failed: {error}", ask.name()),
+            Some((kind, error)) => format!("the last {} failed: {error}", kind.name()),
             None => "no answer has come yet".to_owned(),
         };
         let text = format!("{name} has not ended in time: {why}");
         reply.fill(Err(Error::new(ErrorCode::L_TIMED_OUT, text).into_retriable()));
-        if call.kind == Kind::SendOffsets {
+        if call.kind == CallKind::SendOffsets {
             // The next call may be about other offsets.
             self.call = None;
-            self.leave_offsets();
+            self.abandon_offsets();
         } else {
-            call.stage = Stage::Left;
+            call.stage = Stage::TimedOut;
         }
     }
 
     /// Offsets are not to be sent any more: the call that gave them has ended, and must not be answered for another.
-    fn leave_offsets(&mut self) {
+    fn abandon_offsets(&mut self) {
         self.offsets = None;
         if let Some(request) = self.request.as_mut() {
-            request.left |= matches!(request.ask, Ask::AddOffsets | Ask::CommitOffsets);
+            request.abandoned |= matches!(request.kind, RequestKind::AddOffsets | RequestKind::CommitOffsets);
         }
     }
 
@@ -326,51 +327,51 @@ impl Transactions {
         self.commit_lost = false;
         let error = error.into_abortable();
         self.failed = Some(error.clone());
-        self.wanted.clear();
-        self.leave_offsets();
+        self.to_add.clear();
+        self.abandon_offsets();
         self.enter(Phase::Open);
         self.end_call(Err(error));
     }
 
-    /// Nothing can be done any more. Who waits hears of it from [`tell_fatal`](Self::tell_fatal).
+    /// Nothing can be done any more. Who waits hears of it from [`fail_call_with_fatal`](Self::fail_call_with_fatal).
     fn raise(&mut self, error: Error) {
         self.fatal.get_or_insert_with(|| error.into_fatal());
-        self.open_or_close();
+        self.update_record_gate();
     }
 
     /// Answers who waits, once the client as a whole knows of the fatal error.
-    pub(super) fn tell_fatal(&mut self) {
+    pub(super) fn fail_call_with_fatal(&mut self) {
         if let Some(fatal) = self.fatal.clone() {
             self.end_call(Err(fatal));
         }
     }
 
     /// What follows from a coordinator's error.
-    fn suffer(&mut self, ctx: &mut Ctx<'_>, ask: Ask, error: Error) {
-        match consequence(ask, error.code) {
+    fn on_error(&mut self, ctx: &mut Ctx<'_>, kind: RequestKind, error: Error) {
+        match consequence(kind, error.code) {
             Consequence::RetrySoon => {
                 // While the transaction before has not ended, the coordinator has not begun this one, and would find
                 // nothing to abort.
-                let adds = matches!(ask, Ask::AddPartitions | Ask::AddOffsets);
+                let adds = matches!(kind, RequestKind::AddPartitions | RequestKind::AddOffsets);
                 if adds && self.added.is_empty() && self.groups.is_empty() {
                     self.started = false;
                 }
-                self.retry_at = ctx.now + soon(self.tries);
+                self.retry_at = ctx.now + concurrent_txn_backoff(self.tries);
                 self.tries = self.tries.saturating_add(1);
-                self.last = Some((ask, error));
+                self.last = Some((kind, error));
             }
             Consequence::Retry => {
                 self.back_off(ctx);
-                self.last = Some((ask, error));
+                self.last = Some((kind, error));
             }
             Consequence::FindAgain => {
-                match ask {
-                    Ask::CommitOffsets => self.group_coordinator.1.forget(ctx),
+                match kind {
+                    RequestKind::CommitOffsets => self.group_coordinator.1.forget(ctx),
                     _ => self.coordinator.forget(ctx),
                 }
-                self.last = Some((ask, error));
+                self.last = Some((kind, error));
             }
-            _ => self.give_up(ask, &error),
+            _ => self.give_up(kind, &error),
         }
     }
 
@@ -383,11 +384,11 @@ impl Transactions {
     ///
     /// One that has forgotten the producer since a commit that it has not answered may have made that commit: nobody can say
     /// that the transaction was aborted.
-    fn consequence(&self, ask: Ask, code: ErrorCode) -> Consequence {
-        match consequence(ask, code) {
-            Consequence::Forgotten if ask == Ask::Commit && self.commit_lost => Consequence::Fatal,
-            Consequence::Fenced if ask == Ask::Abort && self.second => Consequence::Forgotten,
-            Consequence::Fatal if ask == Ask::Abort && !self.second && code == ErrorCode::INVALID_TXN_STATE => {
+    fn consequence(&self, kind: RequestKind, code: ErrorCode) -> Consequence {
+        match consequence(kind, code) {
+            Consequence::Forgotten if kind == RequestKind::Commit && self.commit_lost => Consequence::Fatal,
+            Consequence::Fenced if kind == RequestKind::Abort && self.v2 => Consequence::Forgotten,
+            Consequence::Fatal if kind == RequestKind::Abort && !self.v2 && code == ErrorCode::INVALID_TXN_STATE => {
                 Consequence::Forgotten
             }
             consequence => consequence,
@@ -395,25 +396,25 @@ impl Transactions {
     }
 
     /// What follows from an error after which the transaction cannot go on.
-    fn give_up(&mut self, ask: Ask, error: &Error) {
-        let refused = || Error::new(error.code, format!("{} was refused: {}", ask.name(), error.message));
-        match self.consequence(ask, error.code) {
+    fn give_up(&mut self, kind: RequestKind, error: &Error) {
+        let refused = || Error::new(error.code, format!("{} was refused: {}", kind.name(), error.message));
+        match self.consequence(kind, error.code) {
             Consequence::Abort => self.fail(refused()),
             Consequence::Forgotten => {
                 self.forgotten = true;
-                self.bump = true;
+                self.bump_on_abort = true;
                 self.fail(refused());
             }
             Consequence::Fatal => self.raise(refused()),
             Consequence::Fenced => {
-                let late = match self.accumulator.doubtful_inits() {
+                let late = match self.accumulator.unanswered_inits() {
                     0 => "",
                     _ => ", or has served late what this producer had asked before it was answered",
                 };
                 let text = format!(
                     "{} was refused ({}): a newer producer has the transactional.id \"{}\", or the coordinator has ended a \
                      transaction that took longer than transaction.timeout.ms{late}",
-                    ask.name(),
+                    kind.name(),
                     error.code.name(),
                     self.name
                 );
@@ -431,30 +432,30 @@ impl Transactions {
     // ---------------------------------------------------------------- what comes next
 
     /// What is to be asked now; ends what needs no question. `settled`: no record is waiting or in flight.
-    fn next_ask(&mut self, settled: bool) -> Option<Ask> {
+    fn next_request(&mut self, settled: bool) -> Option<RequestKind> {
         let settled = settled || self.ending;
         if self.fatal.is_some() {
             return None;
         }
-        if self.renews {
-            return Some(Ask::Init);
+        if self.bump_before_next {
+            return Some(RequestKind::Init);
         }
         match self.phase {
             Phase::New | Phase::Ready => None,
-            Phase::Initialising => Some(Ask::Init),
-            Phase::Open | Phase::Committing if !settled && self.awaits_markers() => Some(Ask::Describe),
-            Phase::Open => self.ask_while_open(),
-            Phase::Committing => match self.ask_while_open() {
-                None if settled && self.started => Some(Ask::Commit),
+            Phase::Initialising => Some(RequestKind::Init),
+            Phase::Open | Phase::Committing if !settled && self.awaits_markers() => Some(RequestKind::Describe),
+            Phase::Open => self.next_request_while_open(),
+            Phase::Committing => match self.next_request_while_open() {
+                None if settled && self.started => Some(RequestKind::Commit),
                 None if settled => {
                     self.finish();
                     None
                 }
-                ask => ask,
+                kind => kind,
             },
             Phase::Aborting if !settled => None,
-            Phase::Aborting if self.started && !self.forgotten => Some(Ask::Abort),
-            Phase::Aborting if self.bump => Some(Ask::Init),
+            Phase::Aborting if self.started && !self.forgotten => Some(RequestKind::Abort),
+            Phase::Aborting if self.bump_on_abort => Some(RequestKind::Init),
             Phase::Aborting => {
                 self.finish();
                 None
@@ -462,28 +463,32 @@ impl Transactions {
         }
     }
 
-    fn ask_while_open(&self) -> Option<Ask> {
+    fn next_request_while_open(&self) -> Option<RequestKind> {
         if self.failed.is_some() {
             return None;
         }
-        if !self.wanted.is_empty() {
-            return Some(Ask::AddPartitions);
+        if !self.to_add.is_empty() {
+            return Some(RequestKind::AddPartitions);
         }
         let offsets = self.offsets.as_ref()?;
-        let known = self.second || self.groups.contains(&offsets.group.group_id);
-        Some(if known { Ask::CommitOffsets } else { Ask::AddOffsets })
+        let known = self.v2 || self.groups.contains(&offsets.group.group_id);
+        Some(if known {
+            RequestKind::CommitOffsets
+        } else {
+            RequestKind::AddOffsets
+        })
     }
 
     /// The transaction has ended.
     fn finish(&mut self) {
         self.failed = None;
-        self.wanted.clear();
+        self.to_add.clear();
         self.added.clear();
-        self.news.clear();
+        self.newly_added.clear();
         self.groups.clear();
         self.started = false;
-        self.bump = false;
-        self.renews = std::mem::take(&mut self.in_doubt) && self.can_bump;
+        self.bump_on_abort = false;
+        self.bump_before_next = std::mem::take(&mut self.has_late_request) && self.can_bump;
         self.ending = false;
         self.commit_lost = false;
         self.forgotten = false;
@@ -503,10 +508,10 @@ impl Transactions {
         self.markers.expire(ctx.now);
         let mut wake = self.markers.wake().filter(|_| self.awaits_markers());
         if self.request.is_none()
-            && let Some(ask) = self.next_ask(settled)
+            && let Some(kind) = self.next_request(settled)
         {
             if self.retry_at <= ctx.now {
-                self.send(ctx, cluster, next_id, ask);
+                self.send(ctx, cluster, next_id, kind);
             }
             if self.retry_at > ctx.now {
                 wake = earliest(wake, Some(self.retry_at));
@@ -520,7 +525,7 @@ impl Transactions {
     fn deadline(&self) -> Option<Instant> {
         match &self.call.as_ref()?.stage {
             Stage::Waiting { deadline, .. } => Some(*deadline),
-            Stage::Left | Stage::Done(_) => None,
+            Stage::TimedOut | Stage::Done(_) => None,
         }
     }
 
@@ -533,6 +538,6 @@ impl Transactions {
 
 /// The pause before something is sent again that came while the transaction before was about to end, after `failed`
 /// attempts before the last one: markers are written in a few milliseconds, mostly.
-pub(super) fn soon(failed: u32) -> Duration {
+pub(super) fn concurrent_txn_backoff(failed: u32) -> Duration {
     Duration::from_millis(5 << failed.min(3))
 }

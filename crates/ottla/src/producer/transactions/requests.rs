@@ -13,26 +13,27 @@ use ottla_protocol::api::txn_offset_commit::{
 };
 use ottla_protocol::{DecodeError, Message, Request as ProtocolRequest};
 
-use super::table::{Ask, Consequence, consequence};
+use super::table::{Consequence, RequestKind, consequence};
 use super::{Offsets, Phase, Request, Transactions};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Reply, Tag};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 
 /// The first InitProducerId version that raises the epoch of a producer that is known (KIP-360).
 const FIRST_WITH_BUMP: i16 = 3;
 /// The last AddPartitionsToTxn version for clients; brokers send the later ones.
 const LAST_ADD_PARTITIONS: i16 = 3;
 /// The first versions of the second generation (KIP-890).
-const SECOND_END_TXN: i16 = 5;
-const SECOND_OFFSET_COMMIT: i16 = 5;
+const FIRST_V2_END_TXN: i16 = 5;
+const FIRST_V2_OFFSET_COMMIT: i16 = 5;
 /// The first TxnOffsetCommit version that says who has consumed (KIP-447).
 const FIRST_WITH_MEMBER: i16 = 3;
 
 /// The version to use in a transaction of this generation.
-fn pick<R: Message>(versions: &BrokerVersions, second: bool, first_of_second: i16) -> Option<i16> {
-    match second {
+fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_of_second: i16) -> Option<i16> {
+    match v2 {
         true => versions.pick::<R>().filter(|v| *v >= first_of_second),
         false => versions.pick_up_to::<R>(first_of_second - 1),
     }
@@ -40,45 +41,51 @@ fn pick<R: Message>(versions: &BrokerVersions, second: bool, first_of_second: i1
 
 impl Transactions {
     /// Sends a request if its coordinator is known and connected; otherwise that is got under way.
-    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, next_id: &mut u64, ask: Ask) {
-        let connection = if ask == Ask::CommitOffsets {
+    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, next_id: &mut u64, kind: RequestKind) {
+        let connection = if kind == RequestKind::CommitOffsets {
             let (group, coordinator) = &mut self.group_coordinator;
             coordinator.connection(ctx, cluster, group, next_id)
         } else {
             self.coordinator.connection(ctx, cluster, &self.name, next_id)
         };
         if let Some(error) = self.coordinator.take_failure() {
-            return self.suffer(ctx, Ask::FindCoordinator, error);
+            return self.on_error(ctx, RequestKind::FindCoordinator, error);
         }
         if let Some(error) = self.group_coordinator.1.take_failure() {
-            return self.suffer(ctx, Ask::FindGroup, error);
+            return self.on_error(ctx, RequestKind::FindGroup, error);
         }
         let Some((key, versions)) = connection else { return };
-        if ask != Ask::CommitOffsets {
-            self.level = versions.transaction_version();
+        if kind != RequestKind::CommitOffsets {
+            self.transaction_version = versions.transaction_version();
             let init = versions.pick::<InitProducerIdRequest>();
             self.can_bump = init.is_some_and(|v| v >= FIRST_WITH_BUMP);
         }
         *next_id += 1;
         let id = *next_id;
-        let sent = match ask {
-            Ask::Init => self.send_init(ctx, key, &versions, id),
-            Ask::AddPartitions => self.send_partitions(ctx, key, &versions, id),
-            Ask::AddOffsets => self.send_group(ctx, key, &versions, id),
-            Ask::CommitOffsets => self.send_offsets(ctx, key, &versions, id),
-            Ask::Commit | Ask::Abort => self.send_end(ctx, key, &versions, id, ask == Ask::Commit),
-            Ask::Describe => match versions.pick::<DescribeTransactionsRequest>() {
-                None => return self.markers.keep_secret(),
+        let sent = match kind {
+            RequestKind::Init => self.send_init(ctx, key, &versions, id),
+            RequestKind::AddPartitions => self.send_partitions(ctx, key, &versions, id),
+            RequestKind::AddOffsets => self.send_group(ctx, key, &versions, id),
+            RequestKind::CommitOffsets => self.send_offsets(ctx, key, &versions, id),
+            RequestKind::Commit | RequestKind::Abort => {
+                self.send_end(ctx, key, &versions, id, kind == RequestKind::Commit)
+            }
+            RequestKind::Describe => match versions.pick::<DescribeTransactionsRequest>() {
+                None => return self.markers.disable(),
                 version => self.send_describe(ctx, key, version, id),
             },
-            Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => return,
+            RequestKind::FindCoordinator | RequestKind::FindGroup | RequestKind::Produce => return,
         };
         match sent {
             Ok(()) => {
                 ctx.log.debug(DebugContexts::EOS, "TXN", || {
-                    format!("{} to broker {}", ask.name(), key.node)
+                    format!("{} to broker {}", kind.name(), key.node)
                 });
-                self.request = Some(Request { id, ask, left: false });
+                self.request = Some(Request {
+                    id,
+                    kind,
+                    abandoned: false,
+                });
             }
             Err(error) if error.code == ErrorCode::L_TRANSPORT => self.back_off(ctx),
             Err(error) => self.raise(error),
@@ -119,7 +126,7 @@ impl Transactions {
     ) -> Result<(), Error> {
         let (producer_id, epoch) = self.producer.unwrap_or((-1, -1));
         let mut topics: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
-        for (at, name) in &self.wanted {
+        for (at, name) in &self.to_add {
             topics.entry(name).or_default().push(at.partition);
         }
         let topics = topics.into_iter().map(|(name, partitions)| AddPartitionsToTxnTopic {
@@ -136,7 +143,7 @@ impl Transactions {
         };
         let version = versions.pick_up_to::<AddPartitionsToTxnRequest>(LAST_ADD_PARTITIONS);
         send(ctx, key, id, &request, version)?;
-        self.adding = self.wanted.keys().copied().collect();
+        self.adding = self.to_add.keys().copied().collect();
         self.started = true;
         Ok(())
     }
@@ -170,7 +177,7 @@ impl Transactions {
         id: u64,
     ) -> Result<(), Error> {
         let Some(offsets) = &self.offsets else { return Ok(()) };
-        let version = pick::<TxnOffsetCommitRequest>(versions, self.second, SECOND_OFFSET_COMMIT);
+        let version = pick::<TxnOffsetCommitRequest>(versions, self.v2, FIRST_V2_OFFSET_COMMIT);
         let request = self.offsets_request(offsets, version.unwrap_or(0));
         send(ctx, key, id, &request, version)?;
         self.started = true;
@@ -235,7 +242,7 @@ impl Transactions {
             committed,
             ..Default::default()
         };
-        let version = pick::<EndTxnRequest>(versions, self.second, SECOND_END_TXN);
+        let version = pick::<EndTxnRequest>(versions, self.v2, FIRST_V2_END_TXN);
         send(ctx, key, id, &request, version)?;
         self.ending = true;
         Ok(())
@@ -265,68 +272,68 @@ impl Transactions {
         let Some(request) = self.request.take_if(|r| r.id == id) else {
             return false;
         };
-        if request.ask == Ask::Describe {
+        if request.kind == RequestKind::Describe {
             self.on_described(ctx, key, outcome);
             return true;
         }
         let reply = match outcome {
             Outcome::Reply(reply) => reply,
             Outcome::Failed(failure) => {
-                self.last = Some((request.ask, failure.error.clone()));
-                self.in_doubt |= failure.written && !self.second && request.ask != Ask::Init;
-                self.commit_lost |= failure.written && request.ask == Ask::Commit;
-                if failure.written && request.ask == Ask::Init {
-                    self.accumulator.add_doubtful_init();
+                self.last = Some((request.kind, failure.error.clone()));
+                self.has_late_request |= failure.written && !self.v2 && request.kind != RequestKind::Init;
+                self.commit_lost |= failure.written && request.kind == RequestKind::Commit;
+                if failure.written && request.kind == RequestKind::Init {
+                    self.accumulator.count_unanswered_init();
                 }
                 self.back_off(ctx);
                 return true;
             }
             Outcome::Sent => return true,
         };
-        let told = match self.read(request.ask, reply) {
-            Ok(told) => told,
+        let answer = match self.read(request.kind, reply) {
+            Ok(answer) => answer,
             Err(e) => {
-                ctx.connections.fail_unreadable(key, request.ask.name(), e, ctx.now);
+                ctx.connections.fail_unreadable(key, request.kind.name(), e, ctx.now);
                 self.back_off(ctx);
                 return true;
             }
         };
         ctx.log.debug(DebugContexts::EOS, "TXN", || {
-            format!("{}: {}", request.ask.name(), told.code.name())
+            format!("{}: {}", request.kind.name(), answer.code.name())
         });
-        if told.code.is_ok() {
+        if answer.code.is_ok() {
             self.tries = 0;
             self.retry_at = ctx.now;
-            self.on_done(&request, told.producer);
-            if matches!(request.ask, Ask::Commit | Ask::Abort) {
-                self.markers.learn(reply.rtt);
+            self.on_done(&request, answer.producer);
+            if matches!(request.kind, RequestKind::Commit | RequestKind::Abort) {
+                self.markers.observe_rtt(reply.rtt);
                 self.markers.begin(ctx.now);
             }
         } else {
-            if request.ask == Ask::Init && may_be_done(told.code) {
-                self.accumulator.add_doubtful_init();
+            if request.kind == RequestKind::Init && may_be_done(answer.code) {
+                self.accumulator.count_unanswered_init();
             }
             // A broker that was refused as coordinator may have lost its office while it waited for its log.
-            self.commit_lost |=
-                request.ask == Ask::Commit && (may_be_done(told.code) || told.code == ErrorCode::NOT_COORDINATOR);
-            let text = match told.at {
-                Some(at) => format!("{}: {}", at, told.code.description()),
-                None => told.code.description().into_owned(),
+            self.commit_lost |= request.kind == RequestKind::Commit
+                && (may_be_done(answer.code) || answer.code == ErrorCode::NOT_COORDINATOR);
+            let text = match answer.at {
+                Some(at) => format!("{}: {}", at, answer.code.description()),
+                None => answer.code.description().into_owned(),
             };
-            self.suffer(ctx, request.ask, Error::new(told.code, text));
+            self.on_error(ctx, request.kind, Error::new(answer.code, text));
         }
         true
     }
 
     fn on_done(&mut self, request: &Request, producer: Option<(i64, i16)>) {
-        self.given_count += u64::from(producer.is_some());
-        match request.ask {
-            Ask::Init => {
+        self.assigned_count += u64::from(producer.is_some());
+        match request.kind {
+            RequestKind::Init => {
                 let before = self.producer;
                 self.producer = producer.or(before);
                 // Where an abort asks for the epoch, the application begins again from what is committed. Here it would not
                 // know that another one may have been in its place.
-                if self.renews && is_forgotten(before, self.producer) {
+                if self.bump_before_next && is_forgotten(before, self.producer) {
                     let text = "InitProducerId gave another producer id: the coordinator has forgotten this producer, and \
                                 another one may have had its transactional.id since";
                     return self.raise(Error::new(ErrorCode::INVALID_PRODUCER_ID_MAPPING, text));
@@ -336,72 +343,72 @@ impl Transactions {
                     _ => {
                         self.started = false;
                         self.forgotten = false;
-                        self.bump = false;
-                        self.renews = false;
-                        self.in_doubt = false;
+                        self.bump_on_abort = false;
+                        self.bump_before_next = false;
+                        self.has_late_request = false;
                     }
                 }
             }
-            Ask::AddPartitions => {
+            RequestKind::AddPartitions => {
                 for at in std::mem::take(&mut self.adding) {
                     // What is not wanted any more was given up with the transaction.
-                    if self.wanted.remove(&at).is_some() {
+                    if self.to_add.remove(&at).is_some() {
                         self.added.insert(at);
-                        self.news.push(at);
+                        self.newly_added.push(at);
                     }
                 }
             }
             // The next call may be about another group.
-            Ask::AddOffsets if !request.left => {
+            RequestKind::AddOffsets if !request.abandoned => {
                 self.groups.insert(self.group_coordinator.0.clone());
             }
-            Ask::CommitOffsets if !request.left => {
+            RequestKind::CommitOffsets if !request.abandoned => {
                 self.offsets = None;
                 self.end_call(Ok(()));
             }
-            Ask::Commit => {
+            RequestKind::Commit => {
                 self.producer = producer.or(self.producer);
                 self.finish();
             }
-            Ask::Abort => {
+            RequestKind::Abort => {
                 self.started = false;
                 if let Some(next) = producer {
                     self.producer = Some(next);
-                    self.bump = false;
+                    self.bump_on_abort = false;
                 }
             }
-            Ask::AddOffsets | Ask::CommitOffsets => {}
-            Ask::Describe | Ask::FindCoordinator | Ask::FindGroup | Ask::Produce => {}
+            RequestKind::AddOffsets | RequestKind::CommitOffsets => {}
+            RequestKind::Describe | RequestKind::FindCoordinator | RequestKind::FindGroup | RequestKind::Produce => {}
         }
     }
 
-    fn read(&self, ask: Ask, reply: &Reply) -> Result<Told, DecodeError> {
+    fn read(&self, kind: RequestKind, reply: &Reply) -> Result<Answer, DecodeError> {
         let known = |id: i64, epoch: i16| (id >= 0 && epoch >= 0).then_some((id, epoch));
-        Ok(match ask {
-            Ask::Init => {
+        Ok(match kind {
+            RequestKind::Init => {
                 let r = reply.decode::<InitProducerIdRequest>()?;
-                Told::new(r.error_code, known(r.producer_id, r.producer_epoch))
+                Answer::new(r.error_code, known(r.producer_id, r.producer_epoch))
             }
-            Ask::AddPartitions => {
+            RequestKind::AddPartitions => {
                 let r = reply.decode::<AddPartitionsToTxnRequest>()?;
                 let rows = r.results_by_topic_v3_and_below.iter().flat_map(|t| {
                     let rows = t.results_by_partition.iter();
                     rows.map(|p| (t.name.as_str(), p.partition_index, p.partition_error_code))
                 });
-                Told::worst(ask, rows)
+                Answer::worst(kind, rows)
             }
-            Ask::AddOffsets => Told::new(reply.decode::<AddOffsetsToTxnRequest>()?.error_code, None),
-            Ask::CommitOffsets => {
+            RequestKind::AddOffsets => Answer::new(reply.decode::<AddOffsetsToTxnRequest>()?.error_code, None),
+            RequestKind::CommitOffsets => {
                 let r = reply.decode::<TxnOffsetCommitRequest>()?;
                 let rows = r.topics.iter().flat_map(|t| {
                     let rows = t.partitions.iter();
                     rows.map(|p| (t.name.as_str(), p.partition_index, p.error_code))
                 });
-                Told::worst(ask, rows)
+                Answer::worst(kind, rows)
             }
             _ => {
                 let r = reply.decode::<EndTxnRequest>()?;
-                Told::new(r.error_code, known(r.producer_id, r.producer_epoch))
+                Answer::new(r.error_code, known(r.producer_id, r.producer_epoch))
             }
         })
     }
@@ -415,16 +422,16 @@ fn is_forgotten(before: Option<(i64, i16)>, now: Option<(i64, i16)>) -> bool {
 }
 
 /// What an answer says.
-struct Told {
+struct Answer {
     code: ErrorCode,
     /// The partition that the code is about.
     at: Option<String>,
     producer: Option<(i64, i16)>,
 }
 
-impl Told {
+impl Answer {
     fn new(code: i16, producer: Option<(i64, i16)>) -> Self {
-        Told {
+        Answer {
             code: code.into(),
             at: None,
             producer,
@@ -432,18 +439,18 @@ impl Told {
     }
 
     /// Of answers about partitions the one that weighs most.
-    fn worst<'a>(ask: Ask, rows: impl Iterator<Item = (&'a str, i32, i16)>) -> Self {
-        let mut told = Told::new(0, None);
+    fn worst<'a>(kind: RequestKind, rows: impl Iterator<Item = (&'a str, i32, i16)>) -> Self {
+        let mut answer = Answer::new(0, None);
         let mut most = Consequence::Done;
         for (topic, partition, code) in rows {
-            let this = consequence(ask, code.into());
+            let this = consequence(kind, code.into());
             if this > most {
                 most = this;
-                told.code = code.into();
-                told.at = Some(format!("{topic} [{partition}]"));
+                answer.code = code.into();
+                answer.at = Some(format!("{topic} [{partition}]"));
             }
         }
-        told
+        answer
     }
 }
 
@@ -487,11 +494,11 @@ mod tests {
         let mut w = World::new(&[("transactional.id", "tid")]);
         let transactions = w.sender.transactions.as_mut().unwrap();
         transactions.group_coordinator.0 = "next".into();
-        let mut added_after = |left| {
+        let mut added_after = |abandoned| {
             let request = Request {
                 id: 1,
-                ask: Ask::AddOffsets,
-                left,
+                kind: RequestKind::AddOffsets,
+                abandoned,
             };
             transactions.on_done(&request, None);
             transactions.groups.contains("next")

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use super::table::{Ask, Consequence, consequence};
+use super::table::{Consequence, RequestKind, consequence};
 use super::{Phase, TransactionCall, TransactionReply, Transactions};
-use crate::cluster::{Cluster, Ctx};
+use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome};
+use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::producer::PartitionId;
-use crate::producer::identity::Numbered;
+use crate::producer::producer_id::ProducerId;
 use crate::producer::sender::Sender;
 use crate::sys::Instant;
 
 /// What the sender was last told of the transaction.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct AnnouncedState {
     sends: bool,
     aborts: bool,
     flushes: bool,
@@ -26,18 +27,18 @@ impl Transactions {
     fn may_send(&self) -> bool {
         matches!(self.phase, Phase::Open | Phase::Committing)
             && !self.ending
-            && !self.renews
+            && !self.bump_before_next
             && !self.awaits_markers()
             && self.failed.is_none()
             && self.fatal.is_none()
     }
 
     /// Whether a partition is part of the transaction; otherwise it is added, and the sender hears of that.
-    pub(in crate::producer) fn admits(&mut self, id: PartitionId, name: &Arc<str>) -> bool {
-        if self.second || self.added.contains(&id) {
+    pub(in crate::producer) fn require_partition(&mut self, id: PartitionId, name: &Arc<str>) -> bool {
+        if self.v2 || self.added.contains(&id) {
             return true;
         }
-        self.wanted.insert(id, name.clone());
+        self.to_add.insert(id, name.clone());
         false
     }
 
@@ -52,24 +53,24 @@ impl Transactions {
     }
 
     /// Whether the transaction is one of the second generation (KIP-890).
-    pub(in crate::producer) fn is_second(&self) -> bool {
-        self.second
+    pub(in crate::producer) fn is_v2(&self) -> bool {
+        self.v2
     }
 
     /// Whether whatever comes back from brokers is given up.
-    pub(in crate::producer) fn gives_up(&self) -> bool {
+    pub(in crate::producer) fn is_aborting(&self) -> bool {
         self.phase == Phase::Aborting
     }
 
     /// Records of the transaction were not delivered. `numbered`: brokers may have them, or miss them.
     fn on_undelivered(&mut self, count: usize, numbered: bool, error: &Error) {
-        self.bump |= numbered;
+        self.bump_on_abort |= numbered;
         if self.ending || !matches!(self.phase, Phase::Open | Phase::Committing) {
             return;
         }
-        match consequence(Ask::Produce, error.code) {
+        match consequence(RequestKind::Produce, error.code) {
             Consequence::Fatal | Consequence::Fenced | Consequence::Forgotten => {
-                self.give_up(Ask::Produce, error);
+                self.give_up(RequestKind::Produce, error);
             }
             _ => {
                 let text = format!("{count} record(s) of the transaction were not delivered: {error}");
@@ -131,7 +132,7 @@ impl Sender {
         let ends = matches!(phase, Phase::Committing | Phase::Aborting);
         if phase == Phase::Aborting && self.requests.is_empty() {
             // What came back from its way, and what was produced while the transaction ended.
-            self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+            self.fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
         }
         let settled = ends && self.is_settled();
         let transactions = self.transactions.as_mut()?;
@@ -152,38 +153,38 @@ impl Sender {
         let flushes = transactions.phase == Phase::Committing && !transactions.ending;
         let aborts = transactions.phase == Phase::Aborting;
         let before = std::mem::replace(
-            &mut transactions.told,
-            Told {
+            &mut transactions.announced,
+            AnnouncedState {
                 sends,
                 aborts,
                 flushes,
                 fatal: transactions.fatal.is_some(),
             },
         );
-        let news = std::mem::take(&mut transactions.news);
+        let newly_added = std::mem::take(&mut transactions.newly_added);
         let fatal = transactions.fatal.clone().filter(|_| !before.fatal);
         let numbered = transactions
             .producer
             .filter(|_| sends)
-            .map(|(id, epoch)| Numbered::Transactional { id, epoch });
-        if let Some(identity) = &mut self.identity {
-            identity.set(numbered);
+            .map(|(id, epoch)| ProducerId::Transactional { id, epoch });
+        if let Some(producer_id) = &mut self.producer_id {
+            producer_id.set(numbered);
         }
         if flushes != before.flushes {
             self.accumulator.cut_linger(flushes);
         }
         if sends && !before.sends {
-            self.revive_all();
+            self.resume_all_brokers();
         }
-        for id in news {
+        for id in newly_added {
             self.enqueue(ctx, cluster, id);
         }
         if aborts && !before.aborts {
-            self.give_up_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
+            self.fail_queued(ctx.now, &Error::from(ErrorCode::L_PURGE_QUEUE));
         }
         if let Some(error) = fatal {
             match self.fatal {
-                true => self.on_fatal_told(),
+                true => self.on_fatal_recorded(),
                 false => self.raise_fatal(error),
             }
         }
@@ -191,11 +192,11 @@ impl Sender {
 
     /// Whether no record is waiting or in flight.
     fn is_settled(&mut self) -> bool {
-        let lanes = self.topics.iter().flatten().flat_map(|t| &t.lanes);
+        let partitions = self.topics.iter().flatten().flat_map(|t| &t.partitions);
         self.requests.is_empty()
-            && lanes
+            && partitions
                 .into_iter()
-                .all(|lane| lane.pending.is_empty() && lane.in_flight.is_empty())
+                .all(|partition_sender| partition_sender.pending.is_empty() && partition_sender.in_flight.is_empty())
             && self.accumulator.topics().all(|(_, topic)| topic.is_empty())
     }
 
@@ -207,9 +208,9 @@ impl Sender {
     }
 
     /// The client has taken note of a fatal error: whoever waits hears of it.
-    pub fn on_fatal_told(&mut self) {
+    pub fn on_fatal_recorded(&mut self) {
         if let Some(transactions) = &mut self.transactions {
-            transactions.tell_fatal();
+            transactions.fail_call_with_fatal();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a transactional producer has to say of itself.
 
-use super::call::{Kind, Stage, UnderWay};
-use super::table::Ask;
+use super::call::{CallKind, CurrentCall, Stage};
+use super::table::RequestKind;
 use super::{Phase, Transactions};
 use crate::stats::Eos;
 
@@ -12,7 +12,7 @@ impl Transactions {
     }
 
     fn id_state(&self) -> &'static str {
-        let asks = self.request.as_ref().is_some_and(|r| r.ask == Ask::Init);
+        let asks = self.request.as_ref().is_some_and(|r| r.kind == RequestKind::Init);
         match (self.fatal.is_some(), self.producer) {
             (true, _) => "FatalError",
             (false, Some(_)) => "Assigned",
@@ -30,13 +30,13 @@ impl Transactions {
             Phase::New => "Init",
             Phase::Initialising => "WaitPID",
             Phase::Ready => match &self.call {
-                Some(UnderWay {
+                Some(CurrentCall {
                     kind,
                     stage: Stage::Done(_),
                 }) => match kind {
-                    Kind::Commit => "CommitNotAcked",
-                    Kind::Abort => "AbortedNotAcked",
-                    Kind::Init | Kind::Begin | Kind::SendOffsets => "ReadyNotAcked",
+                    CallKind::Commit => "CommitNotAcked",
+                    CallKind::Abort => "AbortedNotAcked",
+                    CallKind::Init | CallKind::Begin | CallKind::SendOffsets => "ReadyNotAcked",
                 },
                 _ => "Ready",
             },
@@ -50,9 +50,9 @@ impl Transactions {
     }
 
     /// Writes what is known of the producer's id.
-    pub(in crate::producer) fn tell(&self, to: &mut Eos) {
+    pub(in crate::producer) fn write_stats(&self, to: &mut Eos) {
         to.txn_may_enq = self.takes_records();
-        to.epoch_cnt = self.given_count;
+        to.epoch_cnt = self.assigned_count;
         if let Some((id, epoch)) = self.producer {
             to.producer_id = id;
             to.producer_epoch = epoch.into();

@@ -7,7 +7,7 @@ use crate::error::ErrorCode;
 
 /// What was asked of a broker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::producer) enum Ask {
+pub(in crate::producer) enum RequestKind {
     /// FindCoordinator, of the transactional id.
     FindCoordinator,
     /// FindCoordinator, of the consumer group whose offsets are committed.
@@ -30,19 +30,19 @@ pub(in crate::producer) enum Ask {
     Produce,
 }
 
-impl Ask {
+impl RequestKind {
     /// The request's name.
     pub(in crate::producer) fn name(self) -> &'static str {
         match self {
-            Ask::FindCoordinator | Ask::FindGroup => "FindCoordinator",
-            Ask::Init => "InitProducerId",
-            Ask::AddPartitions => "AddPartitionsToTxn",
-            Ask::AddOffsets => "AddOffsetsToTxn",
-            Ask::CommitOffsets => "TxnOffsetCommit",
-            Ask::Commit => "EndTxn (commit)",
-            Ask::Abort => "EndTxn (abort)",
-            Ask::Describe => "DescribeTransactions",
-            Ask::Produce => "Produce",
+            RequestKind::FindCoordinator | RequestKind::FindGroup => "FindCoordinator",
+            RequestKind::Init => "InitProducerId",
+            RequestKind::AddPartitions => "AddPartitionsToTxn",
+            RequestKind::AddOffsets => "AddOffsetsToTxn",
+            RequestKind::CommitOffsets => "TxnOffsetCommit",
+            RequestKind::Commit => "EndTxn (commit)",
+            RequestKind::Abort => "EndTxn (abort)",
+            RequestKind::Describe => "DescribeTransactions",
+            RequestKind::Produce => "Produce",
         }
     }
 }
@@ -69,10 +69,12 @@ pub(in crate::producer) enum Consequence {
 }
 
 /// Reads the answer to a request.
-pub(in crate::producer) fn consequence(ask: Ask, code: ErrorCode) -> Consequence {
-    use Ask::{AddOffsets, AddPartitions, Commit, CommitOffsets, Describe, FindCoordinator, FindGroup, Init, Produce};
+pub(in crate::producer) fn consequence(kind: RequestKind, code: ErrorCode) -> Consequence {
     use Consequence::{Abort, Done, Fatal, Fenced, FindAgain, Forgotten, Retry, RetrySoon};
-    match (ask, code) {
+    use RequestKind::{
+        AddOffsets, AddPartitions, Commit, CommitOffsets, Describe, FindCoordinator, FindGroup, Init, Produce,
+    };
+    match (kind, code) {
         (_, ErrorCode::NO_ERROR) | (Describe, _) => Done,
         // What is worth trying again was tried again before.
         (FindCoordinator, _) => Fatal,
@@ -94,11 +96,11 @@ pub(in crate::producer) fn consequence(ask: Ask, code: ErrorCode) -> Consequence
         (AddPartitions, ErrorCode::OPERATION_NOT_ATTEMPTED) => Retry,
         (AddPartitions | AddOffsets | CommitOffsets, _) => Abort,
         (Init, ErrorCode::TRANSACTION_ABORTABLE) => Retry,
-        (Ask::Abort, ErrorCode::TRANSACTION_ABORTABLE) => Forgotten,
+        (RequestKind::Abort, ErrorCode::TRANSACTION_ABORTABLE) => Forgotten,
         // A commit that the coordinator finds impossible was not made, and to abort is still possible.
         (Commit, ErrorCode::INVALID_TXN_STATE | ErrorCode::TRANSACTION_ABORTABLE) => Abort,
         // Beyond this nothing is known of where the coordinator stands.
-        (Init | Commit | Ask::Abort, _) => Fatal,
+        (Init | Commit | RequestKind::Abort, _) => Fatal,
     }
 }
 
@@ -106,14 +108,14 @@ pub(in crate::producer) fn consequence(ask: Ask, code: ErrorCode) -> Consequence
 mod tests {
     use super::*;
 
-    const ASKS: [Ask; 7] = [
-        Ask::Init,
-        Ask::AddPartitions,
-        Ask::AddOffsets,
-        Ask::CommitOffsets,
-        Ask::Commit,
-        Ask::Abort,
-        Ask::Produce,
+    const ASKS: [RequestKind; 7] = [
+        RequestKind::Init,
+        RequestKind::AddPartitions,
+        RequestKind::AddOffsets,
+        RequestKind::CommitOffsets,
+        RequestKind::Commit,
+        RequestKind::Abort,
+        RequestKind::Produce,
     ];
 
     fn word(consequence: Consequence) -> &'static str {
@@ -166,7 +168,7 @@ mod tests {
                 false => "other codes",
             };
             let row = of_code.or_else(|| find(other)).unwrap();
-            let read: Vec<&str> = ASKS.iter().map(|ask| word(consequence(*ask, code))).collect();
+            let read: Vec<&str> = ASKS.iter().map(|kind| word(consequence(*kind, code))).collect();
             assert_eq!(row, &read, "{}", code.name());
         }
         assert_eq!(seen + 2, rows.len(), "a row that no code has");
@@ -182,11 +184,14 @@ mod tests {
     #[test]
     fn a_group_that_cannot_be_found_concerns_the_transaction_alone() {
         assert_eq!(
-            consequence(Ask::FindGroup, ErrorCode::GROUP_AUTHORIZATION_FAILED),
+            consequence(RequestKind::FindGroup, ErrorCode::GROUP_AUTHORIZATION_FAILED),
             Consequence::Abort
         );
         assert_eq!(
-            consequence(Ask::FindCoordinator, ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+            consequence(
+                RequestKind::FindCoordinator,
+                ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            ),
             Consequence::Fatal
         );
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::check::{LogView, Logs};
-use crate::message::{Logged, MessageId, Print};
+use crate::message::{Fingerprint, Logged, MessageId};
 
 /// A member alone in its group is given one partition.
 fn beginning(tp: &Tp) -> Beginning<'_> {
@@ -21,7 +21,7 @@ fn beginning(tp: &Tp) -> Beginning<'_> {
 fn a_client_that_stopped_may_begin_at_another_end() {
     let tp: Tp = ("t".into(), 0);
     let end = |end| Some(Marks { start: 0, end });
-    let stands = || {
+    let progress = || {
         let mut groups = Groups::default();
         groups.add_member(0, "g", Reset::Latest, false);
         let begins = beginning(&tp);
@@ -29,8 +29,8 @@ fn a_client_that_stopped_may_begin_at_another_end() {
         groups.on_end(0, &tp, 0, end(0)).unwrap();
         groups
     };
-    assert!(stands().on_end(0, &tp, 7, end(7)).is_err());
-    let mut groups = stands();
+    assert!(progress().on_end(0, &tp, 7, end(7)).is_err());
+    let mut groups = progress();
     groups.on_restarted(0, 2, |_| end(3));
     assert!(groups.on_end(0, &tp, 2, end(7)).is_err());
     groups.on_end(0, &tp, 7, end(7)).unwrap();
@@ -144,13 +144,13 @@ fn a_member_in_its_group_by_a_join_given_up_has_not_been_asked_for_its_partition
     assert!(begin(&mut groups, 1, "b").is_err());
 }
 
-fn record(number: u32) -> Found {
-    Found {
+fn record(number: u32) -> DecodedMessage {
+    DecodedMessage {
         id: MessageId { client: 1, number },
         intact: true,
         value_len: 1,
-        key: Print::default(),
-        headers: Print::default(),
+        key: Fingerprint::default(),
+        headers: Fingerprint::default(),
     }
 }
 
@@ -188,7 +188,7 @@ fn commit(groups: &mut Groups, tp: &Tp, offset: i64, before: Option<i64>) -> Res
         tp: tp.clone(),
         offset,
         before,
-        beyond_recall: false,
+        abandoned: false,
         foreign: false,
     };
     groups.on_commit(&commit, COMMIT_US, marks(5))
@@ -204,18 +204,18 @@ fn what_a_late_request_takes_back_is_remembered_until_the_next_commit() {
             tp: tp.clone(),
             offset,
             before: Some(before),
-            beyond_recall: true,
+            abandoned: true,
             foreign: false,
         };
         groups.on_commit(&commit, COMMIT_US, marks(5)).unwrap();
     };
     commit(&mut groups, &tp, 3, None).unwrap();
-    assert_eq!(groups.undone("g", &tp), None);
+    assert_eq!(groups.lost_commit("g", &tp), None);
     late(&mut groups, 2, 3);
     late(&mut groups, 1, 2);
-    assert_eq!(groups.undone("g", &tp), Some(3));
+    assert_eq!(groups.lost_commit("g", &tp), Some(3));
     commit(&mut groups, &tp, 2, Some(1)).unwrap();
-    assert_eq!(groups.undone("g", &tp), None, "what came since counts");
+    assert_eq!(groups.lost_commit("g", &tp), None, "what came since counts");
 }
 
 #[test]
@@ -264,14 +264,17 @@ fn what_came_after_a_cut_is_read_as_a_whole() {
 fn only_behind_a_cut_a_lower_commit_overtakes_another() {
     let tp: Tp = ("t".into(), 0);
     let mut groups = cut_behind_two(&tp);
-    assert!(groups.on_commit_told(0, &tp, 4).is_err(), "there is none");
+    assert!(groups.on_commit_result(0, &tp, 4).is_err(), "there is none");
     commit(&mut groups, &tp, 3, None).unwrap();
-    groups.on_commit_told(0, &tp, 4).unwrap();
+    groups.on_commit_result(0, &tp, 4).unwrap();
     let mut groups = cut_behind_two(&tp);
     commit(&mut groups, &tp, 1, None).unwrap();
-    assert!(groups.on_commit_told(0, &tp, 4).is_err(), "below what the cut has left");
+    assert!(
+        groups.on_commit_result(0, &tp, 4).is_err(),
+        "below what the cut has left"
+    );
     let mut groups = read_four(&tp);
     commit(&mut groups, &tp, 3, None).unwrap();
     groups.on_lost(&tp, (2, 4), 1, COMMIT_US + 1);
-    assert!(groups.on_commit_told(0, &tp, 4).is_err(), "made before the cut");
+    assert!(groups.on_commit_result(0, &tp, 4).is_err(), "made before the cut");
 }

@@ -6,7 +6,7 @@ use ottla::error::ErrorCode;
 use ottla::event::DeliveryMode;
 use ottla::types::PersistStatus;
 
-use super::{Entry, Outcome, Produced, Promise, judge};
+use super::{Entry, Outcome, Produced, Promise, report_rules};
 use crate::check::Logs;
 use crate::message::MessageId;
 
@@ -42,7 +42,7 @@ impl Produced {
         let Some(entry) = entry else {
             return Err(format!("{:?} was never produced", found.id));
         };
-        if let Some(what) = judge::same(&entry.accepted, found, record.timestamp_ms, self.plain) {
+        if let Some(what) = report_rules::same(&entry.accepted, found, record.timestamp_ms, self.plain) {
             return Err(format!("{what}: {found:?}, {entry:?}"));
         }
         let right_topic = self.topics.get(entry.topic).is_some_and(|t| t == topic);
@@ -54,19 +54,19 @@ impl Produced {
 
     fn check_message(&self, id: MessageId, entry: &Entry, copies: u32, logs: &Logs) -> Result<(), String> {
         let promise = entry.accepted.promise;
-        let ever = copies + self.buried.get(&id).copied().unwrap_or(0);
+        let ever = copies + self.deleted_copies.get(&id).copied().unwrap_or(0);
         if ever > entry.sent {
             return Err(format!(
                 "it came to lie {ever} times in the log and was sent {} times",
                 entry.sent
             ));
         }
-        let forgotten = self.forgetful && entry.sent > 1;
+        let forgotten = self.producer_expiry && entry.sent > 1;
         if promise.idempotent && copies > 1 && !forgotten {
             return Err(format!("of an idempotent producer, and {copies} times in the log"));
         }
         let Some(report) = entry.report else {
-            return match promise.delivery != DeliveryMode::All || !promise.heard {
+            return match promise.delivery != DeliveryMode::All || !promise.reports_polled {
                 true => Ok(()),
                 false => Err("it was never reported".into()),
             };
@@ -108,9 +108,9 @@ impl Produced {
     /// what was written since. So what was sent again may lie anywhere, and so may what was given up while its request was
     /// under way, as the network may hold that for longer than a broker remembers. What was sent once and acknowledged lies
     /// in its place: the client waited for the answer.
-    fn may_come_when_it_will(&self, entry: &Entry) -> bool {
+    fn may_be_duplicated(&self, entry: &Entry) -> bool {
         let given_up = entry.report.is_none_or(|r| r.outcome != Outcome::Delivered);
-        self.forgetful && (entry.sent > 1 || given_up)
+        self.producer_expiry && (entry.sent > 1 || given_up)
     }
 
     /// With one request at a time on a connection, acknowledged messages lie in the order in which they were produced.
@@ -128,7 +128,7 @@ impl Produced {
                 let Promise {
                     in_order, idempotent, ..
                 } = entry.accepted.promise;
-                if (!in_order && !idempotent) || (idempotent && self.may_come_when_it_will(entry)) {
+                if (!in_order && !idempotent) || (idempotent && self.may_be_duplicated(entry)) {
                     continue;
                 }
                 // A request under way while its topic is made anew may end in either; brokers of the new one know
@@ -142,9 +142,9 @@ impl Produced {
                 }
                 // The new topic's leader has no state of the producer and accepts any sequence number. So it accepts the
                 // batches behind one that a made-up error called out of order.
-                let is_anew = self.deleted.contains_key(&entry.topic);
+                let is_recreated = self.deleted.contains_key(&entry.topic);
                 let out_of_order = ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER;
-                if is_anew && idempotent && entry.refusals.iter().any(|r| r.code == out_of_order) {
+                if is_recreated && idempotent && entry.refusals.iter().any(|r| r.code == out_of_order) {
                     continue;
                 }
                 let report = entry.report;

@@ -1,7 +1,7 @@
 //! Produced messages: each is reported exactly once, in time, and the report is true.
 
-mod judge;
 mod logs;
+mod report_rules;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use ottla::types::PersistStatus;
 use ottla_protocol::compression::Codec;
 
 use super::partitioner::{Partitioner, Place};
-use crate::message::{Found, MessageId, Print};
+use crate::message::{DecodedMessage, Fingerprint, MessageId};
 
 /// What a producer's settings promise for the messages of a topic.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub(crate) struct Promise {
     /// What is reported.
     pub(crate) delivery: DeliveryMode,
     /// The application takes its reports.
-    pub(crate) heard: bool,
+    pub(crate) reports_polled: bool,
     pub(crate) partitioner: Partitioner,
     pub(crate) codec: Codec,
     pub(crate) request_timeout_ms: i64,
@@ -47,12 +47,12 @@ pub(crate) struct Wire {
 }
 
 /// Within less than this, messages may not get through although nothing goes wrong.
-const HASTE_MS: u64 = 1000;
+const SHORT_TIMEOUT_MS: u64 = 1000;
 
 impl Promise {
     /// Messages have hardly any time.
-    pub(crate) fn is_hasty(&self) -> bool {
-        (1..HASTE_MS).contains(&self.timeout_ms)
+    pub(crate) fn has_short_timeout(&self) -> bool {
+        (1..SHORT_TIMEOUT_MS).contains(&self.timeout_ms)
     }
 }
 
@@ -82,8 +82,8 @@ pub(crate) struct Accepted {
     pub(crate) place: Place,
     pub(crate) at_us: u64,
     pub(crate) value_len: usize,
-    pub(crate) key: Print,
-    pub(crate) headers: Print,
+    pub(crate) key: Fingerprint,
+    pub(crate) headers: Fingerprint,
     /// The first and the last time that it may bear, in milliseconds.
     pub(crate) timestamp_ms: (i64, i64),
 }
@@ -129,7 +129,7 @@ struct Producer {
 
 /// What a log has lost.
 #[derive(Debug, Clone, Copy)]
-struct DisconnectKind {
+struct LogLoss {
     at_us: u64,
     /// Everything from this offset on.
     from: i64,
@@ -145,15 +145,15 @@ pub(crate) struct Produced {
     /// When each topic was last deleted.
     deleted: BTreeMap<usize, u64>,
     /// By topic and partition: what logs have lost.
-    lost: BTreeMap<(usize, i32), Vec<DisconnectKind>>,
+    lost: BTreeMap<(usize, i32), Vec<LogLoss>>,
     /// Messages in topics that were deleted.
-    buried: BTreeMap<MessageId, u32>,
+    deleted_copies: BTreeMap<MessageId, u32>,
     /// The numbers of partitions that topics have had.
     counts: BTreeMap<usize, BTreeSet<i32>>,
     /// Brokers keep neither headers nor, it may be, timestamps.
     plain: bool,
     /// Brokers forget producers that pause: what was sent again may lie there twice.
-    forgetful: bool,
+    producer_expiry: bool,
 }
 
 impl Produced {
@@ -167,13 +167,13 @@ impl Produced {
     }
 
     /// Brokers store what message sets can carry.
-    pub(crate) fn expect_plain(&mut self) {
+    pub(crate) fn expect_message_sets(&mut self) {
         self.plain = true;
     }
 
     /// Brokers forget producers that pause.
-    pub(crate) fn expect_forgetful(&mut self) {
-        self.forgetful = true;
+    pub(crate) fn expect_producer_expiry(&mut self) {
+        self.producer_expiry = true;
     }
 
     /// A topic has, or may come to have, so many partitions.
@@ -238,7 +238,7 @@ impl Produced {
     /// A batch that begins with this message is sent so.
     pub(crate) fn on_batch(&mut self, id: MessageId, wire: &Wire) -> Result<(), String> {
         let promise = self.entry(id)?.accepted.promise;
-        match judge::wire(&promise, wire) {
+        match report_rules::wire(&promise, wire) {
             Some(what) => Err(format!("the batch of {id:?}: {what}: {wire:?}, {promise:?}")),
             None => Ok(()),
         }
@@ -268,7 +268,8 @@ impl Produced {
             entry.refusals.push(Refusal {
                 at_us: now_us,
                 code: answer.code,
-                definite: answer.in_time && judge::is_definite(answer.code, answer.offset, entry.accepted.promise.acks),
+                definite: answer.in_time
+                    && report_rules::is_definite(answer.code, answer.offset, entry.accepted.promise.acks),
             });
         }
         Ok(())
@@ -280,7 +281,7 @@ impl Produced {
         id: MessageId,
         report: Report,
         topic: &str,
-        (found, timestamp_ms): (Found, i64),
+        (found, timestamp_ms): (DecodedMessage, i64),
     ) -> Result<(), String> {
         let topic = self.topic_index(topic);
         let entry = self.entry(id)?;
@@ -298,8 +299,8 @@ impl Produced {
         let Some(entry) = producer.and_then(|p| p.messages.get(id.number as usize)) else {
             return Ok(());
         };
-        let fault = judge::same(&entry.accepted, found, timestamp_ms, false)
-            .or_else(|| judge::report(entry, &report, topic, self.counts(topic)));
+        let fault = report_rules::same(&entry.accepted, found, timestamp_ms, false)
+            .or_else(|| report_rules::report(entry, &report, topic, self.counts(topic)));
         fault.map_or(Ok(()), |what| Err(format!("{id:?}: {what}: {report:?}, {entry:?}")))
     }
 
@@ -333,7 +334,7 @@ impl Produced {
     /// A partition lost what lay from `from` on, and of that also what was `committed`.
     pub(crate) fn on_lost(&mut self, topic: &str, partition: i32, from: i64, committed: bool, at_us: u64) {
         let topic = self.topic_index(topic);
-        let loss = DisconnectKind { at_us, from, committed };
+        let loss = LogLoss { at_us, from, committed };
         self.lost.entry((topic, partition)).or_default().push(loss);
     }
 
@@ -350,7 +351,7 @@ impl Produced {
         let topic = self.topic_index(topic);
         self.deleted.insert(topic, now_us);
         for id in ids {
-            *self.buried.entry(*id).or_default() += 1;
+            *self.deleted_copies.entry(*id).or_default() += 1;
         }
     }
 }

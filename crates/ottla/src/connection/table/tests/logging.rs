@@ -1,7 +1,7 @@
 //! What connections say, and which endings are failures.
 
 use super::*;
-use crate::event::{DebugContexts, LogLine};
+use crate::log::{DebugContexts, LogLine};
 use std::sync::Mutex;
 
 pub(super) type Lines = Arc<Mutex<Vec<LogLine>>>;

@@ -2,7 +2,7 @@
 
 use super::logging::{logged, texts};
 use super::*;
-use crate::event::DebugContexts;
+use crate::log::DebugContexts;
 
 fn close(w: &mut World, conn: ConnId, reason: CloseReason) -> String {
     w.net(NetEvent::Closed { conn, reason });

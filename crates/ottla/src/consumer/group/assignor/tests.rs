@@ -213,7 +213,7 @@ struct Group {
 }
 
 impl Group {
-    fn draw(rng: &mut fastrand::Rng, most: usize, uniform: bool, racks: bool) -> Self {
+    fn apply_effects(rng: &mut fastrand::Rng, most: usize, uniform: bool, racks: bool) -> Self {
         let mut topics = BTreeMap::new();
         for t in 0..rng.usize(1..=3) {
             let count = rng.usize(0..=most);
@@ -379,7 +379,7 @@ fn sticky_is_balanced_with_as_few_moves_as_can_be() {
     let mut moved = 0;
     for round in 0..600 {
         let uniform = round % 2 == 0;
-        let mut group = Group::draw(&mut rng, 3, uniform, false);
+        let mut group = Group::apply_effects(&mut rng, 3, uniform, false);
         for generation in 0..6 {
             let assignments = divide(Strategy::Sticky, &group.members, &group.topics);
             group.check_valid(&assignments);
@@ -408,7 +408,7 @@ fn the_order_of_the_input_makes_no_difference() {
     let mut rng = fastrand::Rng::with_seed(341);
     for round in 0..300 {
         let (uniform, racks) = (round % 2 == 0, round % 3 == 0);
-        let mut group = Group::draw(&mut rng, 9, uniform, racks);
+        let mut group = Group::apply_effects(&mut rng, 9, uniform, racks);
         for generation in 0..4 {
             for strategy in Strategy::ALL {
                 let assignments = divide(strategy, &group.members, &group.topics);
@@ -436,7 +436,7 @@ fn racks_never_cost_balance_and_bring_partitions_near() {
     let (mut with, mut without) = (0, 0);
     for round in 0..300 {
         let uniform = round % 2 == 0;
-        let mut group = Group::draw(&mut rng, 8, uniform, true);
+        let mut group = Group::apply_effects(&mut rng, 8, uniform, true);
         for generation in 0..4 {
             let assignments = divide(Strategy::Sticky, &group.members, &group.topics);
             group.check_valid(&assignments);
@@ -477,7 +477,7 @@ fn cooperative_members_give_up_before_others_take() {
     let mut handed_over = 0;
     for round in 0..400 {
         let uniform = round % 2 == 0;
-        let mut group = Group::draw(&mut rng, 8, uniform, false);
+        let mut group = Group::apply_effects(&mut rng, 8, uniform, false);
         let mut generation = 0;
         for _ in 0..6 {
             let aim = divide(Strategy::Sticky, &group.members, &group.topics);

@@ -45,7 +45,7 @@ fn a_request_for_the_id_that_may_have_been_served_counts_among_what_may_fence_it
         w.refuse(ErrorCode::CONCURRENT_TRANSACTIONS);
         w.run_ms(1000);
         assert_eq!(w.sender.take_fatal().map(|e| e.code), Some(ErrorCode::L_FENCED));
-        assert_eq!(w.accumulator.doubtful_inits(), doubtful, "{answered:?}");
+        assert_eq!(w.accumulator.unanswered_inits(), doubtful, "{answered:?}");
     }
 }
 
@@ -107,7 +107,7 @@ fn a_fenced_producer_is_at_its_end() {
         let commit = call(&mut w, TransactionCall::Commit);
         let fatal = w.sender.take_fatal().expect("a fatal error");
         assert_eq!(fatal.code, ErrorCode::L_FENCED);
-        w.sender.on_fatal_told();
+        w.sender.on_fatal_recorded();
         let error = commit.try_take().unwrap().unwrap_err();
         assert_eq!(
             (error.code, error.fatal, error.txn_requires_abort),
@@ -169,7 +169,7 @@ fn a_commit_that_a_forgetful_coordinator_may_have_made_is_not_called_aborted() {
         w.run_ms(1000);
         let fatal = w.sender.take_fatal().map(|e| e.code);
         assert_eq!(fatal, doubtful.then_some(unknown), "{answered:?}");
-        w.sender.on_fatal_told();
+        w.sender.on_fatal_recorded();
         let error = commit.try_take().unwrap().unwrap_err();
         assert_eq!((error.code, error.fatal), (unknown, doubtful));
         assert_ne!(error.txn_requires_abort, doubtful);

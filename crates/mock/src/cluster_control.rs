@@ -1,0 +1,495 @@
+//! Changes of a cluster from outside: by operators, by controllers and by failures.
+
+use ottla_protocol::{ApiKey, ErrorCode, Uuid};
+
+use crate::api_error::ApiError;
+use crate::cluster::Cluster;
+use crate::connections::Delivery;
+use crate::coordinators::CoordinatorKind;
+use crate::faults::{Fault, FaultAction, LeaderHints};
+use crate::ids::BrokerId;
+use crate::metadata;
+use crate::replication::partition_changed;
+use crate::request::CloseReason;
+use crate::rules::{Rule, RuleId};
+use crate::telemetry::MetricsSubscription;
+use crate::topic_creation::{NewTopic, plan_partitions, plan_topic};
+use crate::topics::Partition;
+
+impl Cluster {
+    /// Makes a topic, as CreateTopics does, and gives its id. `replication_factor` is the broker's default when `None`.
+    ///
+    /// # Errors
+    /// What a client would be told.
+    pub fn create_topic(
+        &mut self,
+        name: &str,
+        partitions: i32,
+        replication_factor: Option<i16>,
+    ) -> Result<Uuid, ApiError> {
+        self.create(NewTopic {
+            name: name.to_owned(),
+            partitions,
+            replication_factor: replication_factor.unwrap_or(-1),
+            ..NewTopic::default()
+        })
+    }
+
+    /// Makes a topic with all that can be said about it, and gives its id.
+    ///
+    /// # Errors
+    /// What a client would be told.
+    pub fn create(&mut self, topic: NewTopic) -> Result<Uuid, ApiError> {
+        let planned = plan_topic(&mut self.state, topic)?;
+        let id = planned.id;
+        self.state.topics.insert(planned);
+        Ok(id)
+    }
+
+    /// Removes a topic with its data and the offsets committed for it. Made again, it gets another id.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION.
+    pub fn delete_topic(&mut self, name: &str) -> Result<(), ErrorCode> {
+        let id = self
+            .state
+            .topics
+            .id_of(name)
+            .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        let Some(topic) = self.state.topics.remove(id) else {
+            return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+        };
+        self.groups.topic_deleted(name);
+        for partition in topic.partitions {
+            partition_changed(&mut self.state, &partition.watchers);
+        }
+        Ok(())
+    }
+
+    /// Raises the number of a topic's partitions to `total`. `assignments` are the replicas of each new one; empty to
+    /// let the cluster choose.
+    ///
+    /// # Errors
+    /// What a client would be told.
+    pub fn create_partitions(
+        &mut self,
+        name: &str,
+        total: i32,
+        assignments: Vec<Vec<BrokerId>>,
+    ) -> Result<(), ApiError> {
+        let new = plan_partitions(&self.state, name, total, assignments)?;
+        let partitions: Vec<_> = new
+            .into_iter()
+            .map(|r| Partition::new(r, |b| self.state.brokers.is_alive(b)))
+            .collect();
+        if let Some(topic) = self.state.topics.by_name_mut(name) {
+            topic.partitions.extend(partitions);
+        }
+        Ok(())
+    }
+
+    /// Makes Metadata answer this error for the topic, or ends that.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION.
+    pub fn set_topic_error(&mut self, name: &str, error: Option<ErrorCode>) -> Result<(), ErrorCode> {
+        let topic = self
+            .state
+            .topics
+            .by_name_mut(name)
+            .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        topic.error = error;
+        Ok(())
+    }
+
+    fn partition_mut(&mut self, topic: &str, partition: i32) -> Result<&mut Partition, ErrorCode> {
+        let topic = self
+            .state
+            .topics
+            .by_name_mut(topic)
+            .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        topic
+            .partition_mut(partition)
+            .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
+    }
+
+    /// Makes a broker lead a partition, or nobody, under a new leader epoch. A broker that was no replica becomes one.
+    /// What the old leader had not replicated is replicated first.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, or BROKER_NOT_AVAILABLE when the broker is unknown or down.
+    pub fn set_leader(&mut self, topic: &str, partition: i32, leader: Option<BrokerId>) -> Result<(), ErrorCode> {
+        if leader.is_some_and(|b| !self.state.brokers.is_alive(b)) {
+            return Err(ErrorCode::BROKER_NOT_AVAILABLE);
+        }
+        let state = self.partition_mut(topic, partition)?;
+        if let Some(broker) = leader {
+            if !state.replicas.contains(&broker) {
+                state.replicas.push(broker);
+            }
+            if !state.isr.contains(&broker) {
+                state.isr.push(broker);
+            }
+        }
+        state.log.advance_high_watermark(i64::MAX);
+        state.set_leader(leader);
+        let watchers = state.watchers.clone();
+        partition_changed(&mut self.state, &watchers);
+        Ok(())
+    }
+
+    /// An unclean election: `leader` takes over with a log that lacks the batch of `offset` and what lies behind it, though
+    /// all of that was committed and may have been read. Where the end of a transaction is lost whose beginning is
+    /// not, its marker is written again, as an operator would have to do for consumers ever to get past it. Gives where
+    /// the log ends now, and the new leader epoch.
+    ///
+    /// # Errors
+    /// BROKER_NOT_AVAILABLE when the broker is down; UNKNOWN_TOPIC_OR_PARTITION.
+    pub fn elect_unclean_leader(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        leader: BrokerId,
+        offset: i64,
+    ) -> Result<(i64, i32), ErrorCode> {
+        if !self.state.brokers.is_alive(leader) {
+            return Err(ErrorCode::BROKER_NOT_AVAILABLE);
+        }
+        let now_ms = self.state.wall_clock_ms();
+        let log = &mut self.partition_mut(topic, partition)?.log;
+        let from = log.batch_start(offset);
+        let lost = log.markers_from(from);
+        if from >= log.start_offset() {
+            log.truncate_to(from);
+        }
+        self.set_leader(topic, partition, Some(leader))?;
+        let state = self.partition_mut(topic, partition)?;
+        for marker in lost {
+            if state.log.transactions.open(marker.producer_id).is_some() {
+                state.log.append_marker(marker, state.leader_epoch, now_ms);
+                state.log.advance_high_watermark(i64::MAX);
+            }
+        }
+        let state = self.partition_mut(topic, partition)?;
+        Ok((state.log.end_offset(), state.leader_epoch))
+    }
+
+    /// The replica to which the leader sends consumers (KIP-392), or none.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION.
+    pub fn set_preferred_replica(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        replica: Option<BrokerId>,
+    ) -> Result<(), ErrorCode> {
+        let state = self.partition_mut(topic, partition)?;
+        if let Some(broker) = replica
+            && !state.replicas.contains(&broker)
+        {
+            state.replicas.push(broker);
+            state.isr.push(broker);
+        }
+        state.preferred_replica = replica;
+        Ok(())
+    }
+
+    /// Shuts a broker down in order: its followers catch up, others take over what it led and coordinated, its
+    /// connections close.
+    pub fn stop_broker(&mut self, broker: BrokerId) {
+        self.take_down(broker, false);
+    }
+
+    /// A broker dies: others take over from what they have, which loses what it had appended and not yet replicated;
+    /// its connections break.
+    pub fn crash_broker(&mut self, broker: BrokerId) {
+        self.take_down(broker, true);
+    }
+
+    fn take_down(&mut self, broker: BrokerId, lose_unreplicated: bool) {
+        let Some(state) = self.state.brokers.get_mut(broker) else {
+            return;
+        };
+        if !std::mem::replace(&mut state.alive, false) {
+            return;
+        }
+        state.sessions.clear();
+        state.held_metadata = None;
+        self.close_connections(broker);
+        let alive = self.state.brokers.alive();
+        if self.state.brokers.controller() == broker
+            && let Some(&next) = alive.first()
+        {
+            self.state.brokers.set_controller(next);
+        }
+        let mut watchers = Vec::new();
+        for topic in self.state.topics.iter_mut() {
+            for partition in &mut topic.partitions {
+                if leave_partition(partition, broker, &alive, lose_unreplicated) {
+                    watchers.extend(partition.watchers.iter().copied());
+                }
+            }
+        }
+        partition_changed(&mut self.state, &watchers);
+        self.coordinators_moved();
+    }
+
+    /// Starts a broker that was stopped or has crashed: it follows what others lead by now and leads what nobody else
+    /// could.
+    pub fn start_broker(&mut self, broker: BrokerId) {
+        let Some(state) = self.state.brokers.get_mut(broker) else {
+            return;
+        };
+        state.reachable = true;
+        if std::mem::replace(&mut state.alive, true) {
+            return;
+        }
+        for topic in self.state.topics.iter_mut() {
+            for partition in &mut topic.partitions {
+                if !partition.replicas.contains(&broker) {
+                    continue;
+                }
+                match partition.leader {
+                    None if partition.isr.contains(&broker) => partition.set_leader(Some(broker)),
+                    None => {}
+                    Some(_) if !partition.isr.contains(&broker) => partition.isr.push(broker),
+                    Some(_) => {}
+                }
+            }
+        }
+        self.coordinators_moved();
+    }
+
+    /// Cuts clients off from a broker or lets them in again, without the cluster noticing: it goes on leading.
+    pub fn set_reachable(&mut self, broker: BrokerId, reachable: bool) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
+            state.reachable = reachable;
+            if !reachable {
+                self.close_connections(broker);
+            }
+        }
+    }
+
+    /// Closes all connections of a broker.
+    pub fn close_connections(&mut self, broker: BrokerId) {
+        for key in self.state.connections.of_broker(broker) {
+            self.state.connections.clear_outbox(key);
+            self.state
+                .connections
+                .send_now(key, Delivery::Close(CloseReason::BrokerDown));
+        }
+    }
+
+    /// Changes the address under which a broker is advertised.
+    pub fn set_address(&mut self, broker: BrokerId, host: &str, port: u16) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
+            state.host = host.to_owned();
+            state.port = port;
+        }
+    }
+
+    /// Sets one broker's clock fast, or slow where negative.
+    pub fn set_clock_skew_ms(&mut self, broker: BrokerId, skew_ms: i64) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
+            state.clock_skew_ms = skew_ms;
+        }
+    }
+
+    /// Has a broker tell of the cluster as it is now, whatever happens, or lets it see again: brokers learn of changes
+    /// from the controller, each in its own time.
+    pub fn hold_metadata(&mut self, broker: BrokerId, hold: bool) {
+        let old = hold.then(|| metadata::snapshot(&self.state));
+        if let Some(state) = self.state.brokers.get_mut(broker) {
+            state.held_metadata = old;
+        }
+    }
+
+    /// Puts a broker into a rack, or into none.
+    pub fn set_rack(&mut self, broker: BrokerId, rack: Option<&str>) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
+            state.rack = rack.map(str::to_owned);
+        }
+    }
+
+    /// Makes a broker the controller.
+    pub fn set_controller(&mut self, broker: BrokerId) {
+        self.state.brokers.set_controller(broker);
+    }
+
+    /// Changes how long followers take to copy what leaders append from now on, in microseconds.
+    pub fn set_replication_delay_us(&mut self, micros: u64) {
+        self.state.config.replication_delay_us = micros;
+    }
+
+    /// Changes how long after the end of a transaction was decided its markers are written, from now on, in
+    /// microseconds.
+    pub fn set_transaction_marker_delay_us(&mut self, micros: u64) {
+        self.state.config.transaction_marker_delay_us = micros;
+    }
+
+    /// One of the next markers is not written, and its transaction ends without it, as no broker does: for those who
+    /// look whether anybody notices.
+    pub fn drop_next_marker(&mut self) {
+        self.state.faults.drop_next_marker();
+    }
+
+    /// Changes the level of the feature `transaction.version`, as an upgrade of the cluster does.
+    pub fn set_transaction_version(&mut self, level: i16) {
+        self.state.config.transaction_version = level;
+    }
+
+    // ---------------------------------------------------------------- coordinators
+
+    /// Assigns `key` to a coordinator, for as long as that broker is up.
+    pub fn set_coordinator(&mut self, kind: CoordinatorKind, key: &str, broker: BrokerId) {
+        self.state.coordinators.assign(kind, key, broker);
+        self.coordinators_moved();
+    }
+
+    /// Sets the error with which the coordinator of `key` answers every request, `None` to serve again. A new coordinator
+    /// answers COORDINATOR_LOAD_IN_PROGRESS while it reads its log. With COORDINATOR_NOT_AVAILABLE FindCoordinator fails,
+    /// too. The members' sessions start again when the error ends, as after loading.
+    pub fn set_coordinator_error(&mut self, kind: CoordinatorKind, key: &str, error: Option<ErrorCode>) {
+        let before = self.state.coordinators.set_error(kind, key, error);
+        if error.is_none()
+            && before.is_some()
+            && kind == CoordinatorKind::Group
+            && let Some(group) = self.groups.get_mut(key)
+        {
+            group.restart_sessions(&mut self.state);
+        }
+    }
+
+    /// Moves groups and transactions after a broker came or went, or a coordinator was set.
+    fn coordinators_moved(&mut self) {
+        self.groups.coordinators_moved(&mut self.state);
+        self.transaction_coordinator().coordinators_moved();
+    }
+
+    // ---------------------------------------------------------------- faults
+
+    /// Answers the next requests of this API, to any broker, with these errors, one each. [`ErrorCode::NONE`] serves one
+    /// request.
+    pub fn push_request_errors(&mut self, api: ApiKey, errors: &[ErrorCode]) {
+        for &error in errors {
+            let action = match error {
+                ErrorCode::NONE => FaultAction::Serve,
+                error => FaultAction::Error(error),
+            };
+            self.push_fault(None, api, Fault { action, delay_us: 0 });
+        }
+    }
+
+    /// Applies a fault to the next request of this API, to `broker` or to any. Faults queue up; those of one broker come
+    /// before those of any. ApiVersions in an unsupported version is exempt.
+    pub fn push_fault(&mut self, broker: Option<BrokerId>, api: ApiKey, fault: Fault) {
+        self.state.faults.push(broker, api, fault);
+    }
+
+    /// Returns the number of queued faults.
+    pub fn queued_faults(&self) -> usize {
+        self.state.faults.queued_len()
+    }
+
+    /// Removes all queued faults of this API, whichever the broker.
+    pub fn clear_request_errors(&mut self, api: ApiKey) {
+        self.state.faults.clear_api(api);
+    }
+
+    /// Closes the connections that [`FaultAction::Hang`] and [`FaultAction::Ignore`] block.
+    pub fn end_hangs(&mut self) {
+        for key in self.state.connections.hung() {
+            self.state
+                .connections
+                .send_now(key, Delivery::Close(CloseReason::Fault));
+        }
+    }
+
+    /// Answers requests of this API for one partition with an error, without serving them; `None` serves them again.
+    /// Applies to Produce, Fetch, ListOffsets, Metadata, OffsetCommit and OffsetFetch.
+    pub fn set_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32, error: Option<ErrorCode>) {
+        self.state.faults.set_partition_error(api, topic, partition, error);
+    }
+
+    /// Sets the leader that Produce responses name with NOT_LEADER_OR_FOLLOWER.
+    pub fn set_leader_hints(&mut self, hints: LeaderHints) {
+        self.state.faults.set_leader_hints(hints);
+    }
+
+    /// Delays every response of the broker by this many microseconds; 0 ends it. Responses of one connection keep their
+    /// order.
+    pub fn set_round_trip_us(&mut self, broker: BrokerId, micros: u64) {
+        self.state.faults.set_round_trip_us(broker, micros);
+    }
+
+    /// Sets the `throttle_time_ms` of this API's responses, and mutes their connections as long (KIP-219). 0 ends it.
+    pub fn set_throttle_ms(&mut self, api: ApiKey, millis: i32) {
+        self.state.faults.set_throttle_ms(api, millis);
+    }
+
+    /// Restricts the versions of an API that the brokers advertise and serve to those within `min..=max`; `None` hides
+    /// the API.
+    pub fn set_api_versions(&mut self, api: ApiKey, versions: Option<(i16, i16)>) {
+        self.state.faults.set_versions(api, versions);
+    }
+
+    /// Serves all versions of the API again.
+    pub fn reset_api_versions(&mut self, api: ApiKey) {
+        self.state.faults.reset_versions(api);
+    }
+
+    /// Adds a rule. The first rule in the order of addition that matches a request and is past its `skip` applies;
+    /// matching rules that are not past it count the request. Faults of [`Cluster::push_fault`] take precedence.
+    /// ApiVersions in an unsupported version is exempt.
+    pub fn add_rule(&mut self, rule: Rule) -> RuleId {
+        self.rules.add(rule)
+    }
+
+    /// Removes a rule. Returns true when it was in force.
+    pub fn remove_rule(&mut self, id: RuleId) -> bool {
+        self.rules.remove(id)
+    }
+
+    /// Removes all rules.
+    pub fn clear_rules(&mut self) {
+        self.rules.clear();
+    }
+
+    // ---------------------------------------------------------------- telemetry
+
+    /// Sets the metrics that the brokers request (KIP-714). With `None` the brokers do not offer the telemetry APIs to
+    /// later connections. Clients learn of a change with their next push.
+    pub fn subscribe_to_metrics(&mut self, subscription: Option<MetricsSubscription>) {
+        self.telemetry.subscribe(subscription);
+    }
+
+    /// Answers the next push with an error.
+    pub fn refuse_next_push(&mut self, error: ErrorCode) {
+        self.telemetry.fail_next_push(error);
+    }
+}
+
+/// Takes a broker out of a partition. True when the leader changed.
+fn leave_partition(partition: &mut Partition, broker: BrokerId, alive: &[BrokerId], lose_unreplicated: bool) -> bool {
+    let led = partition.leader == Some(broker);
+    let mut others = partition
+        .isr
+        .iter()
+        .copied()
+        .filter(|b| *b != broker && alive.contains(b));
+    let successor = others.next();
+    drop(others);
+    // The last in-sync replica stays on the list: only it has everything.
+    if successor.is_some() {
+        partition.isr.retain(|b| *b != broker);
+    }
+    if led {
+        match (successor, lose_unreplicated) {
+            (Some(_), true) => partition.log.truncate_to(partition.log.high_watermark()),
+            _ => _ = partition.log.advance_high_watermark(i64::MAX),
+        }
+        partition.set_leader(successor);
+    }
+    led
+}

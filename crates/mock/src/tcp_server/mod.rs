@@ -1,0 +1,119 @@
+//! The TCP front: a cluster behind sockets of this machine, served by one thread.
+
+mod server;
+mod socket;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use mio::Waker;
+
+use crate::{Cluster, ClusterConfig, Time};
+use server::Server;
+
+/// What the serving thread and the handle share.
+struct Shared {
+    cluster: Mutex<Cluster>,
+    started: Instant,
+    stop: AtomicBool,
+}
+
+impl Shared {
+    /// The time of the cluster: microseconds since it was started.
+    fn now(&self) -> Time {
+        Time::ZERO + self.started.elapsed()
+    }
+
+    /// A panic while the lock was held cannot have come from the cluster's own code paths, which do not panic; what
+    /// the closure of [`EmbeddedCluster::with`] left behind is used on.
+    fn lock(&self) -> MutexGuard<'_, Cluster> {
+        self.cluster.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A running cluster with a TCP listener on 127.0.0.1 for each broker. Dropping it closes all sockets and ends the
+/// thread before it returns.
+///
+/// The handle may be used from any thread.
+pub struct EmbeddedCluster {
+    shared: Arc<Shared>,
+    waker: Waker,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl EmbeddedCluster {
+    /// Starts a cluster. Its brokers get free ports; `config.host`, `first_port` and `wall_clock_ms` are replaced by
+    /// what is real.
+    ///
+    /// # Errors
+    /// What the system says when a socket or the thread cannot be made.
+    pub fn start(config: ClusterConfig) -> io::Result<Self> {
+        let wall_clock_ms = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |d| d.as_millis());
+        let max_request_bytes = config.socket_request_max_bytes;
+        let mut cluster = Cluster::new(ClusterConfig {
+            host: "127.0.0.1".into(),
+            wall_clock_ms: i64::try_from(wall_clock_ms).unwrap_or(i64::MAX),
+            ..config
+        });
+        let server = Server::bind(&mut cluster, max_request_bytes)?;
+        let waker = server.waker()?;
+        let shared = Arc::new(Shared {
+            cluster: Mutex::new(cluster),
+            started: Instant::now(),
+            stop: AtomicBool::new(false),
+        });
+        let for_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("ottla-mock".into())
+            .spawn(move || server.run(&for_thread))?;
+        Ok(Self {
+            shared,
+            waker,
+            thread: Some(thread),
+        })
+    }
+
+    /// `host:port` of every broker, separated by commas: a `bootstrap.servers` value.
+    pub fn bootstrap_servers(&self) -> String {
+        self.shared.lock().bootstrap_servers()
+    }
+
+    /// Looks at the cluster or changes it. No request is served meanwhile, so `f` should be short; it must not call
+    /// back into this handle.
+    pub fn with<T>(&self, f: impl FnOnce(&mut Cluster) -> T) -> T {
+        let result = {
+            let mut cluster = self.shared.lock();
+            cluster.advance_clock(self.shared.now());
+            f(&mut cluster)
+        };
+        // What `f` set off must not wait for the thread's next timer. Should waking fail, it only comes later.
+        let _ = self.waker.wake();
+        result
+    }
+}
+
+impl Drop for EmbeddedCluster {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Release);
+        let woken = self.waker.wake().is_ok();
+        if let Some(thread) = self.thread.take()
+            && woken
+        {
+            // The thread's own panic has been reported by the panic hook.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for EmbeddedCluster {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EmbeddedCluster")
+            .field("bootstrap_servers", &self.bootstrap_servers())
+            .finish()
+    }
+}

@@ -1,0 +1,302 @@
+//! Joining, staying, and going from what it has to what it should have.
+
+use super::super::builders::*;
+use super::super::harness::*;
+use super::*;
+
+#[test]
+fn a_member_says_everything_once_and_then_only_what_changed() {
+    let mut w = world_of(&[
+        ("client.rack", "r1"),
+        ("group.remote.assignor", "range"),
+        ("max.poll.interval.ms", "70000"),
+        ("test.rebalance", ""),
+    ]);
+    subscribe_to(&mut w, &["t"]);
+    let first = heartbeat(&mut w);
+    let request = &first.1;
+    assert_eq!((request.member_epoch, request.rebalance_timeout_ms), (0, 70_000));
+    assert_eq!(request.rack_id.as_deref(), Some("r1"));
+    assert_eq!(request.server_assignor.as_deref(), Some("range"));
+    assert_eq!(request.subscribed_topic_names, Some(vec!["t".into()]));
+    assert_eq!(request.subscribed_topic_regex.as_deref(), Some(""));
+    assert_eq!(request.topic_partitions, Some(vec![]));
+    assert_eq!(Uuid::parse(&request.member_id).unwrap().0[6] >> 4, 4);
+    let gift = topic_partitions(&w, "t", &[1]);
+    accept(&mut w, &first, 7, Some(gift.clone()));
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![1])]);
+    assert_eq!(w.shared.group().generation, 7);
+    assert_eq!(w.shared.group().member_id, request.member_id);
+    // What it has is news to the coordinator, at once.
+    let second = heartbeat(&mut w);
+    assert_eq!((second.1.member_epoch, second.1.rebalance_timeout_ms), (7, -1));
+    assert_eq!(second.1.topic_partitions, Some(gift));
+    assert_eq!(second.1.subscribed_topic_names, None);
+    assert_eq!((&second.1.rack_id, &second.1.server_assignor), (&None, &None));
+    accept(&mut w, &second, 7, None);
+    w.run_ms(2900);
+    no_heartbeat(&mut w);
+    w.run_ms(200);
+    let third = heartbeat(&mut w);
+    assert_eq!(third.1.member_id, request.member_id);
+    assert_eq!((third.1.topic_partitions, third.1.subscribed_topic_regex), (None, None));
+}
+
+#[test]
+fn offsets_are_read_and_committed_under_the_members_epoch() {
+    let mut w = world_of(&[]);
+    let me = join(&mut w, 4, &[0, 1]);
+    let request = committed(&mut w, 10);
+    assert_eq!(request.groups[0].member_id.as_ref(), Some(&me));
+    assert_eq!(request.groups[0].member_epoch, 4);
+    let (asked, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 10), (1, 10)]);
+    let one = batch(10, &["a"], Codec::None);
+    w.answer_fetch(&asked, vec![data(0, 11, &[one]), data(1, 10, &[])]);
+    assert_eq!(w.take(), [record(0, 10, "a")]);
+    w.run_ms(3_000);
+    let beat = heartbeat(&mut w);
+    accept(&mut w, &beat, 5, None);
+    w.run_ms(2_500);
+    assert_eq!(commit(&mut w, ErrorCode::NO_ERROR), (5, vec![(0, 11)]));
+}
+
+#[test]
+fn a_coordinator_of_the_first_version_makes_the_member_id() {
+    let mut w = world_of(&[]);
+    w.heartbeat_version = Some(0);
+    subscribe_to(&mut w, &["t"]);
+    let mut first = heartbeat(&mut w);
+    assert_eq!(first.1.member_id, "");
+    first.1.member_id = "theirs".into();
+    accept(&mut w, &first, 1, Some(vec![]));
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    assert_eq!(beat.1.member_id, "theirs");
+    refuse(&mut w, &beat, ErrorCode::FENCED_MEMBER_EPOCH);
+    let again = heartbeat(&mut w);
+    assert_eq!((again.1.member_id.as_str(), again.1.member_epoch), ("theirs", 0));
+}
+
+#[test]
+fn another_subscription_is_told_at_once_and_alone() {
+    let mut w = world_of(&[]);
+    w.add_topic("u", &[1]);
+    join(&mut w, 1, &[0, 1]);
+    subscribe_to(&mut w, &["u", "^v.*"]);
+    let beat = heartbeat(&mut w);
+    assert_eq!(beat.1.subscribed_topic_names, Some(vec!["u".into()]));
+    assert_eq!(beat.1.subscribed_topic_regex.as_deref(), Some("^v.*"));
+    assert_eq!(
+        (
+            beat.1.member_epoch,
+            beat.1.topic_partitions.as_ref(),
+            beat.1.rebalance_timeout_ms
+        ),
+        (1, None, -1)
+    );
+    assert_eq!(assignment(&mut w), [0, 1], "the coordinator says what to give up");
+    let target = topic_partitions(&w, "u", &[0]);
+    accept(&mut w, &beat, 2, Some(target.clone()));
+    let told = heartbeat(&mut w);
+    assert_eq!(told.1.topic_partitions, Some(target));
+    accept(&mut w, &told, 2, None);
+    subscribe_to(&mut w, &["u"]);
+    let beat = heartbeat(&mut w);
+    assert_eq!(beat.1.subscribed_topic_regex.as_deref(), Some(""));
+}
+
+#[test]
+fn names_that_only_the_coordinator_knows_are_asked_for() {
+    let mut w = world_of(&[]);
+    subscribe_to(&mut w, &["^t.*", "^u"]);
+    let beat = heartbeat(&mut w);
+    assert_eq!(beat.1.subscribed_topic_regex.as_deref(), Some("(?:^t.*)|(?:^u)"));
+    assert_eq!(beat.1.subscribed_topic_names, Some(vec![]));
+    let unknown = Uuid([9; 16]);
+    let mut target = topic_partitions(&w, "t", &[0]);
+    target.extend(topic_partitions_of(unknown, &[0]));
+    accept(&mut w, &beat, 1, Some(target));
+    let told = heartbeat(&mut w);
+    assert_eq!(told.1.topic_partitions, Some(topic_partitions(&w, "t", &[0])));
+    accept(&mut w, &told, 1, None);
+    committed(&mut w, 0);
+    // Brokers learn of a topic at different times: the rest comes when its name does.
+    w.add_topic("t2", &[1]);
+    w.model.get_mut("t2").unwrap().id = unknown;
+    w.run_ms(1500);
+    let told = heartbeat(&mut w);
+    assert_eq!(told.1.topic_partitions.unwrap().len(), 2);
+    let rows = w.call(|reply| Command::Assignment { reply });
+    let rows = rows.try_take().unwrap().unwrap();
+    let names: Vec<_> = rows.iter().map(|r| r.tp.to_string()).collect();
+    assert_eq!(names, ["t [0]", "t2 [0]"]);
+}
+
+#[test]
+fn a_topic_that_was_made_again_is_given_up_and_taken_up() {
+    let mut w = world_of(&[("test.rebalance", "")]);
+    join(&mut w, 1, &[0]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0])]);
+    add(&mut w, &[0]);
+    w.model.get_mut("t").unwrap().id = Uuid([8; 16]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    let target = topic_partitions(&w, "t", &[0]);
+    accept(&mut w, &beat, 2, Some(target.clone()));
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
+    remove(&mut w, &[0]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0])]);
+    assert_eq!(heartbeat(&mut w).1.topic_partitions, Some(target));
+}
+
+#[test]
+fn what_is_given_up_is_committed_before_the_coordinator_hears_of_it() {
+    let mut w = world_of(&[]);
+    join(&mut w, 1, &[0, 1]);
+    read_two(&mut w);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    let kept = topic_partitions(&w, "t", &[1]);
+    accept(&mut w, &beat, 1, Some(kept.clone()));
+    assert_eq!(assignment(&mut w), [1]);
+    w.run_ms(100);
+    let asked = w.expect::<OffsetCommitRequest>();
+    no_heartbeat(&mut w);
+    assert_eq!(
+        answer_commit(&mut w, &asked, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS).0,
+        1
+    );
+    no_heartbeat(&mut w);
+    w.run_ms(500);
+    assert_eq!(commit(&mut w, ErrorCode::NO_ERROR), (1, vec![(0, 2)]));
+    assert_eq!(heartbeat(&mut w).1.topic_partitions, Some(kept));
+}
+
+#[test]
+fn a_revocation_is_followed_by_an_assignment_even_of_nothing() {
+    let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    join(&mut w, 1, &[0, 1]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+    add(&mut w, &[0, 1]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    let kept = topic_partitions(&w, "t", &[1]);
+    accept(&mut w, &beat, 2, Some(kept.clone()));
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
+    remove(&mut w, &[0]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![])]);
+    add(&mut w, &[]);
+    assert_eq!(assignment(&mut w), [1]);
+    // It is announced once: what follows is no rebalance.
+    let told = heartbeat(&mut w);
+    accept(&mut w, &told, 2, Some(kept));
+    w.run_ms(3000);
+    assert!(w.take().is_empty());
+}
+
+#[test]
+fn a_target_that_takes_more_is_reached_before_the_assignment_is_announced() {
+    let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    join(&mut w, 1, &[0, 1]);
+    w.take();
+    add(&mut w, &[0, 1]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    let kept = topic_partitions(&w, "t", &[1]);
+    accept(&mut w, &beat, 2, Some(kept));
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    accept(&mut w, &beat, 3, Some(vec![]));
+    remove(&mut w, &[0]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![1])]);
+    remove(&mut w, &[1]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![])]);
+}
+
+#[test]
+fn heartbeats_go_on_while_the_application_gives_up() {
+    let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    join(&mut w, 1, &[0, 1]);
+    w.take();
+    add(&mut w, &[0, 1]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    let kept = topic_partitions(&w, "t", &[1]);
+    accept(&mut w, &beat, 1, Some(kept.clone()));
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
+    for _ in 0..3 {
+        w.run_ms(2900);
+        no_heartbeat(&mut w);
+        w.run_ms(200);
+        let beat = heartbeat(&mut w);
+        assert_eq!(beat.1.topic_partitions, None);
+        accept(&mut w, &beat, 1, None);
+    }
+    remove(&mut w, &[0]);
+    assert_eq!(heartbeat(&mut w).1.topic_partitions, Some(kept));
+}
+
+#[test]
+fn the_newest_target_counts_and_one_thing_is_done_at_a_time() {
+    let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    w.model.get_mut("t").unwrap().leaders = vec![(1, 1); 4];
+    join(&mut w, 1, &[0, 1]);
+    w.take();
+    add(&mut w, &[0, 1]);
+    w.run_ms(3000);
+    for target in [&[1, 2][..], &[0, 3]] {
+        let beat = heartbeat(&mut w);
+        let target = topic_partitions(&w, "t", target);
+        accept(&mut w, &beat, 1, Some(target));
+        w.run_ms(3000);
+    }
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0])]);
+    remove(&mut w, &[0]);
+    // Partition 2 was never taken up; 0 comes back as if it had been another's.
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![1])]);
+    remove(&mut w, &[1]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 3])]);
+}
+
+#[test]
+fn what_it_keeps_is_not_interrupted() {
+    let mut w = world_of(&[]);
+    join(&mut w, 1, &[0]);
+    committed(&mut w, 5);
+    let (_, _, parts) = w.next_fetch().unwrap();
+    assert_eq!(parts, [(0, 5)]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    let more = topic_partitions(&w, "t", &[0, 1]);
+    accept(&mut w, &beat, 2, Some(more));
+    let request = committed(&mut w, 8);
+    assert_eq!(request.groups[0].topics.as_ref().unwrap()[0].partition_indexes, [1]);
+    assert_eq!(assignment(&mut w), [0, 1]);
+}
+
+#[test]
+fn a_pattern_is_asked_about_again_soon_as_it_is_matched_behind_the_answer() {
+    let mut w = world_of(&[]);
+    subscribe_to(&mut w, &["^t"]);
+    let beat = heartbeat(&mut w);
+    accept(&mut w, &beat, 1, Some(vec![]));
+    w.run_ms(400);
+    let beat = heartbeat(&mut w);
+    accept(&mut w, &beat, 2, None);
+    w.run_ms(2900);
+    no_heartbeat(&mut w);
+}
+
+/// A member that goes on asking on a dead connection is thrown out, and cannot leave.
+#[test]
+fn a_connection_on_which_a_heartbeat_times_out_is_not_kept() {
+    let mut w = world_of(&[("socket.max.fails", "0")]);
+    subscribe_to(&mut w, &["t"]);
+    let (silent, _) = heartbeat(&mut w);
+    w.run_ms(11_000);
+    let (again, _) = heartbeat(&mut w);
+    assert_eq!(again.node, silent.node);
+    assert_ne!(again.conn, silent.conn);
+}

@@ -1,0 +1,146 @@
+//! Other coordinators, leaving, and not polling.
+
+use super::super::harness::*;
+use super::*;
+
+#[test]
+fn another_coordinator_is_told_everything() {
+    let mut w = world_of(&[]);
+    join(&mut w, 2, &[0, 1]);
+    w.run_ms(3000);
+    let beat = heartbeat(&mut w);
+    w.coordinator = 2;
+    refuse(&mut w, &beat, ErrorCode::NOT_COORDINATOR);
+    w.run_ms(500);
+    let (asked, request) = heartbeat(&mut w);
+    assert_eq!((asked.node, request.member_epoch), (2, 2));
+    assert_eq!(request.topic_partitions, Some(topic_partitions(&w, "t", &[0, 1])));
+    assert_eq!(request.subscribed_topic_names, Some(vec!["t".into()]));
+    assert!(request.rebalance_timeout_ms > 0);
+}
+
+#[test]
+fn a_coordinator_that_loads_is_asked_again() {
+    let mut w = world_of(&[]);
+    subscribe_to(&mut w, &["t"]);
+    for _ in 0..3 {
+        let beat = heartbeat(&mut w);
+        assert_eq!((beat.0.node, beat.1.member_epoch), (1, 0));
+        refuse(&mut w, &beat, ErrorCode::COORDINATOR_LOAD_IN_PROGRESS);
+        no_heartbeat(&mut w);
+        w.run_ms(1000);
+    }
+    assert!(w.take().is_empty());
+}
+
+#[test]
+fn a_silent_coordinator_is_looked_for_elsewhere_and_nothing_is_given_up() {
+    let mut w = world_of(&[("test.rebalance", "")]);
+    join(&mut w, 2, &[0, 1]);
+    w.take();
+    add(&mut w, &[0, 1]);
+    w.frozen = vec![1];
+    w.coordinator = 2;
+    w.run_ms(20_000);
+    let (asked, request) = heartbeat(&mut w);
+    assert_eq!((asked.node, request.member_epoch), (2, 2));
+    assert_eq!(request.topic_partitions, Some(topic_partitions(&w, "t", &[0, 1])));
+    // Whether its session is over only the coordinator knows.
+    w.run_ms(60_000);
+    assert_eq!(assignment(&mut w), [0, 1]);
+    assert!(!w.shared.is_assignment_lost());
+}
+
+#[test]
+fn a_member_commits_gives_up_and_leaves() {
+    for (instance, epoch) in [("", -1), ("i", -2)] {
+        let mut w = world_of(&[("group.instance.id", instance)]);
+        let me = join(&mut w, 1, &[0, 1]);
+        read_two(&mut w);
+        let closed = w.call(|reply| Command::Close { reply });
+        no_heartbeat(&mut w);
+        assert_eq!(commit(&mut w, ErrorCode::NO_ERROR), (1, vec![(0, 2)]));
+        let leave = heartbeat(&mut w);
+        assert_eq!((leave.1.member_epoch, &leave.1.member_id), (epoch, &me));
+        assert_eq!(leave.1.instance_id.as_deref(), Some(instance).filter(|i| !i.is_empty()));
+        assert!(closed.try_take().is_none());
+        accept(&mut w, &leave, epoch, None);
+        assert_eq!(closed.try_take(), Some(Ok(())));
+        assert_eq!(w.shared.group().generation, -1);
+    }
+}
+
+#[test]
+fn a_member_that_is_still_joining_leaves_too() {
+    let mut w = world_of(&[]);
+    subscribe_to(&mut w, &["t"]);
+    let joining = heartbeat(&mut w);
+    let closed = w.call(|reply| Command::Close { reply });
+    let target = topic_partitions(&w, "t", &[0, 1]);
+    accept(&mut w, &joining, 1, Some(target));
+    let leave = heartbeat(&mut w);
+    assert_eq!(leave.1.member_epoch, -1);
+    assert!(assignment(&mut w).is_empty());
+    accept(&mut w, &leave, -1, None);
+    assert_eq!(closed.try_take(), Some(Ok(())));
+}
+
+#[test]
+fn who_subscribes_again_before_having_left_stays() {
+    let mut w = world_of(&[("test.rebalance", ""), ("enable.auto.commit", "false")]);
+    join(&mut w, 1, &[0, 1]);
+    w.take();
+    add(&mut w, &[0, 1]);
+    w.call(|reply| Command::Unsubscribe { reply });
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])]);
+    subscribe_to(&mut w, &["t"]);
+    remove(&mut w, &[0, 1]);
+    assert_eq!(w.take(), [Got::Rebalance(ErrorCode::L_ASSIGN_PARTITIONS, vec![0, 1])]);
+    // One that has begun to leave leaves first.
+    add(&mut w, &[0, 1]);
+    w.run_ms(100);
+    while let Some(beat) = w.next::<ConsumerGroupHeartbeatRequest>() {
+        accept(&mut w, &beat, 1, None);
+    }
+    w.call(|reply| Command::Unsubscribe { reply });
+    w.take();
+    remove(&mut w, &[0, 1]);
+    let leave = heartbeat(&mut w);
+    subscribe_to(&mut w, &["t"]);
+    no_heartbeat(&mut w);
+    accept(&mut w, &leave, -1, None);
+    assert_eq!(heartbeat(&mut w).1.member_epoch, 0);
+}
+
+#[test]
+fn an_application_that_does_not_poll_is_out_until_it_polls() {
+    let mut w = world_of(&[("test.rebalance", ""), ("max.poll.interval.ms", "10000")]);
+    let me = join(&mut w, 1, &[0, 1]);
+    w.take();
+    add(&mut w, &[0, 1]);
+    let mut left = None;
+    for _ in 0..130 {
+        w.run_ms(100);
+        match w.next::<ConsumerGroupHeartbeatRequest>() {
+            Some(beat) if beat.1.member_epoch == -1 => left = Some(beat),
+            Some(beat) => accept(&mut w, &beat, 1, None),
+            None => {}
+        }
+    }
+    let left = left.unwrap();
+    accept(&mut w, &left, -1, None);
+    w.run_ms(20_000);
+    no_heartbeat(&mut w);
+    assert!(w.shared.is_assignment_lost());
+    assert_eq!(
+        w.take(),
+        [
+            error(ErrorCode::L_MAX_POLL_EXCEEDED),
+            Got::Rebalance(ErrorCode::L_REVOKE_PARTITIONS, vec![0, 1])
+        ]
+    );
+    remove(&mut w, &[0, 1]);
+    w.run_ms(1000);
+    let again = heartbeat(&mut w);
+    assert_eq!((again.1.member_epoch, again.1.member_id), (0, me));
+}

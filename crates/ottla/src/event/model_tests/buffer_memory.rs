@@ -1,0 +1,129 @@
+//! The producer's quota: blocked producers, flushing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::Queue;
+use crate::memory::BufferMemory;
+use crate::sys::sync::model_tests::{explore, join, must_catch, spawn};
+use crate::sys::sync::{AtomicBool, Flaw};
+
+/// Room for one record, taken; two producers wait for it, one record after the other is settled. A producer that looks
+/// for room, finds none and only then says that it waits misses a release in between.
+fn blocked_producers() {
+    let buffer_memory = Arc::new(BufferMemory::new(1, 100));
+    assert!(buffer_memory.try_acquire(60));
+    let blocked = [0, 1].map(|_| {
+        let buffer_memory = buffer_memory.clone();
+        spawn(move || {
+            assert!(buffer_memory.try_acquire(60) || buffer_memory.acquire(60, || false));
+            assert!(buffer_memory.messages() <= 1 && buffer_memory.bytes() <= 60);
+            buffer_memory.release(1, 60);
+        })
+    });
+    buffer_memory.release(1, 60);
+    join(blocked);
+    assert_eq!((buffer_memory.messages(), buffer_memory.bytes()), (0, 0));
+}
+
+#[test]
+fn a_blocked_producer_is_woken() {
+    explore("blocked producers", 2, blocked_producers);
+    must_catch(Flaw::NoNotify, "blocked producers", 1, blocked_producers);
+    must_catch(Flaw::TwoSteps, "blocked producers", 2, blocked_producers);
+}
+
+/// A producer waits for room for its bytes; another one does not wait and is refused, having held bytes for a moment. The
+/// moment must not be what the first one goes to sleep for.
+#[test]
+fn a_refused_record_leaves_nobody_waiting() {
+    explore("refused and blocked", 3, || {
+        let buffer_memory = Arc::new(BufferMemory::new(1, 100));
+        assert!(buffer_memory.try_acquire(60));
+        let refused = spawn({
+            let buffer_memory = buffer_memory.clone();
+            move || {
+                buffer_memory.try_acquire(60) && {
+                    buffer_memory.release(1, 60);
+                    true
+                }
+            }
+        });
+        let blocked = spawn({
+            let buffer_memory = buffer_memory.clone();
+            move || {
+                assert!(buffer_memory.acquire(60, || false));
+                buffer_memory.release(1, 60);
+            }
+        });
+        buffer_memory.release(1, 60);
+        refused.join().unwrap();
+        blocked.join().unwrap();
+        assert_eq!((buffer_memory.messages(), buffer_memory.bytes()), (0, 0));
+    });
+}
+
+/// The client is closed while a producer waits for room: it must hear of it.
+#[test]
+fn closing_ends_a_blocked_producer() {
+    explore("blocked and closed", 4, || {
+        let buffer_memory = Arc::new(BufferMemory::new(1, 100));
+        let closed = Arc::new(AtomicBool::new(false));
+        assert!(buffer_memory.try_acquire(1));
+        let blocked = spawn({
+            let (buffer_memory, closed) = (buffer_memory.clone(), closed.clone());
+            move || buffer_memory.acquire(1, || closed.load(Ordering::Acquire))
+        });
+        closed.store(true, Ordering::Release);
+        buffer_memory.wake_all();
+        assert!(!blocked.join().unwrap());
+    });
+}
+
+/// The queue is full and being flushed; its last record is settled while another one is refused. Whoever settles the last
+/// record must see that it was the last: a refused record that counted for a moment would hide it, and nobody would
+/// wake those who flush.
+fn flush_and_refuse() {
+    let (buffer_memory, queue) = (Arc::new(BufferMemory::new(1, 100)), Queue::new());
+    assert!(buffer_memory.try_acquire(60));
+    let refused = spawn({
+        let buffer_memory = buffer_memory.clone();
+        move || {
+            if buffer_memory.try_acquire(60) {
+                buffer_memory.release(1, 60);
+            }
+        }
+    });
+    let settling = spawn({
+        let buffer_memory = buffer_memory.clone();
+        move || buffer_memory.release(1, 60)
+    });
+    buffer_memory.begin_flush(queue.clone());
+    assert!(queue.pop_unless(None, || buffer_memory.messages() == 0).is_none());
+    buffer_memory.end_flush(&queue);
+    refused.join().unwrap();
+    settling.join().unwrap();
+}
+
+#[test]
+fn a_flush_ends_with_the_last_record() {
+    explore("flush while a record is refused", 3, flush_and_refuse);
+    must_catch(Flaw::NoNotify, "flush while a record is refused", 1, flush_and_refuse);
+}
+
+/// A thread waits until the queue is empty while others serve the reports, which settles two records.
+#[test]
+fn waiting_for_the_last_record_ends() {
+    explore("wait until empty", 4, || {
+        let buffer_memory = Arc::new(BufferMemory::new(0, 100));
+        assert!(buffer_memory.try_acquire(10) && buffer_memory.try_acquire(10));
+        let serving = [0, 1].map(|_| {
+            let buffer_memory = buffer_memory.clone();
+            spawn(move || buffer_memory.release(1, 10))
+        });
+        buffer_memory.wait_until_empty(Duration::from_secs(1));
+        join(serving);
+        assert_eq!(buffer_memory.messages(), 0);
+    });
+}

@@ -1,0 +1,85 @@
+//! A table that only grows and is read without a lock.
+
+use std::sync::OnceLock;
+
+/// Entries by index, made on first use and kept at their place until the table is dropped. Meant for dense indices:
+/// memory is that of the next power of two above the highest one.
+pub(super) struct AppendOnlyTable<T> {
+    /// Bucket n holds 2^n entries: index i is entry i + 1 - 2^n of bucket n = log2(i + 1). Boxed, so that a bucket is
+    /// small enough to stay in the processor's cache while entries are used at random.
+    buckets: [OnceLock<Bucket<T>>; BUCKETS],
+}
+
+type Bucket<T> = Box<[OnceLock<Box<T>>]>;
+
+const BUCKETS: usize = 32;
+
+/// Bucket and place of an index.
+fn locate(index: usize) -> Option<(usize, usize)> {
+    let n = index.checked_add(1)?;
+    let bucket = n.ilog2() as usize;
+    (bucket < BUCKETS).then(|| (bucket, n - (1 << bucket)))
+}
+
+impl<T> AppendOnlyTable<T> {
+    pub(super) fn new() -> Self {
+        AppendOnlyTable {
+            buckets: [const { OnceLock::new() }; BUCKETS],
+        }
+    }
+
+    /// The entry, if it was made.
+    pub(super) fn get(&self, index: usize) -> Option<&T> {
+        let (bucket, place) = locate(index)?;
+        self.buckets.get(bucket)?.get()?.get(place)?.get().map(Box::as_ref)
+    }
+
+    /// The entry, made by `make` if need be; `None` for an index that no table holds.
+    pub(super) fn get_or_make(&self, index: usize, make: impl FnOnce() -> T) -> Option<&T> {
+        let (bucket, place) = locate(index)?;
+        let entries = self
+            .buckets
+            .get(bucket)?
+            .get_or_init(|| (0..1usize << bucket).map(|_| OnceLock::new()).collect());
+        Some(entries.get(place)?.get_or_init(|| Box::new(make())))
+    }
+
+    /// Every entry that was made, with its index.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &T)> {
+        self.buckets
+            .iter()
+            .enumerate()
+            .filter_map(|(n, b)| Some((n, b.get()?)))
+            .flat_map(|(n, entries)| {
+                entries
+                    .iter()
+                    .enumerate()
+                    .filter_map(move |(place, e)| Some(((1 << n) - 1 + place, e.get()?.as_ref())))
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_stay_where_they_are() {
+        let table = AppendOnlyTable::new();
+        for i in [0usize, 1, 2, 3, 6, 7, 1000] {
+            assert!(table.get(i).is_none());
+            assert_eq!(table.get_or_make(i, || i * 10), Some(&(i * 10)));
+            assert_eq!(table.get_or_make(i, || 0), Some(&(i * 10)));
+        }
+        assert!(table.get(999).is_none());
+        let all: Vec<_> = table.iter().map(|(i, v)| (i, *v)).collect();
+        assert_eq!(all, [0, 1, 2, 3, 6, 7, 1000].map(|i| (i, i * 10)));
+    }
+
+    #[test]
+    fn impossible_indices_are_refused() {
+        let table: AppendOnlyTable<u8> = AppendOnlyTable::new();
+        assert!(table.get(usize::MAX).is_none());
+        assert!(table.get_or_make(usize::MAX, || 0).is_none());
+    }
+}

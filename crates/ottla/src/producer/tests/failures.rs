@@ -1,0 +1,575 @@
+//! Topics that come and go, timeouts, limits, purges, the end of the client.
+
+use super::harness::World;
+use super::*;
+use crate::producer::Record;
+use crate::records::Payload;
+
+#[test]
+fn records_wait_for_an_unknown_topic_in_order() {
+    let mut w = World::new(&[]);
+    for (v, p) in [("a", PARTITION_UA), ("b", 1), ("c", 7), ("d", 1)] {
+        w.produce("t", p, v).unwrap();
+    }
+    w.run_ms(1000);
+    assert!(w.sent.is_empty());
+    w.add_topic("t", &[1, 1]);
+    w.run_ms(1000);
+    let unknown = w.reports();
+    assert_eq!(unknown.len(), 1);
+    assert_eq!(
+        (unknown[0].value.as_str(), unknown[0].error),
+        ("c", ErrorCode::L_UNKNOWN_PARTITION)
+    );
+    let ones = w.sent_values().into_iter().find(|p| p.0 == "t/1").unwrap().1;
+    let explicit: Vec<String> = ones.into_iter().filter(|v| v != "a").collect();
+    assert_eq!(explicit, ["b", "d"]);
+    let error = w.produce("t", 7, "e").unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_UNKNOWN_PARTITION);
+    assert_eq!(w.accumulator.outstanding(), 3, "a refused record holds no room");
+}
+
+#[test]
+fn a_paused_partition_waits_and_its_records_time_out_as_ever() {
+    let mut w = World::with_topic(&[], &[("message.timeout.ms", "1000")]);
+    w.add_topic("t", &[1, 1]);
+    let t = w.topic("t");
+    let pause = |w: &mut World, paused| {
+        let done = Reply::new();
+        w.command(Command::Pause {
+            partitions: vec![(t.clone(), 0)],
+            paused,
+            done: done.clone(),
+        });
+        assert_eq!(done.try_take(), Some(()));
+    };
+    pause(&mut w, true);
+    w.produce("t", 0, "a").unwrap();
+    w.produce("t", 1, "b").unwrap();
+    w.run_ms(500);
+    assert_eq!(w.sent_values(), [("t/1".into(), strings(&["b"]))]);
+    pause(&mut w, false);
+    w.run_ms(100);
+    assert_eq!(w.sent_values().last(), Some(&("t/0".into(), strings(&["a"]))));
+    w.acknowledge(0);
+    w.acknowledge(0);
+    pause(&mut w, true);
+    w.produce("t", 0, "late").unwrap();
+    w.run_ms(1100);
+    let late = w.reports().into_iter().find(|r| r.value == "late").unwrap();
+    assert_eq!((late.error, late.status), (ErrorCode::L_MSG_TIMED_OUT, NotPersisted));
+}
+
+#[test]
+fn a_topic_that_does_not_come_fails_its_records() {
+    let mut w = World::new(&[("topic.metadata.propagation.max.ms", "2000")]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(1500);
+    assert_eq!(w.reports(), []);
+    w.run_ms(1500);
+    assert_eq!(
+        w.reports().first().map(|r| (r.error, r.status)),
+        Some((ErrorCode::UNKNOWN_TOPIC_OR_PART, NotPersisted))
+    );
+    assert_eq!(w.produce("t", 0, "b").unwrap_err().code, ErrorCode::L_UNKNOWN_TOPIC);
+    // It comes after all.
+    w.add_topic("t", &[1]);
+    w.run_ms(5000);
+    w.produce("t", 0, "c").unwrap();
+    w.run_ms(100);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["c"]))]);
+}
+
+#[test]
+fn a_topic_that_may_not_be_written_fails_with_its_error() {
+    let mut w = World::new(&[]);
+    w.add_topic("t", &[]);
+    w.model.get_mut("t").unwrap().error = 29;
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(500);
+    assert_eq!(w.reports()[0].error, ErrorCode::TOPIC_AUTHORIZATION_FAILED);
+}
+
+#[test]
+fn a_topic_name_that_brokers_refuse_fails_in_the_report_and_is_asked_for_once() {
+    let mut w = World::new(&[]);
+    w.add_topic("#!$", &[]);
+    w.model.get_mut("#!$").unwrap().error = ErrorCode::TOPIC_EXCEPTION.0 as i16;
+    w.produce("#!$", PARTITION_UA, "a").unwrap();
+    w.produce("#!$", 0, "b").unwrap();
+    w.run_ms(500);
+    let reports = w.reports();
+    let codes: Vec<ErrorCode> = reports.iter().map(|r| r.error).collect();
+    assert_eq!(codes, [ErrorCode::TOPIC_EXCEPTION; 2]);
+    let asked = w.metadata_requests;
+    w.run_ms(60_000);
+    assert_eq!(w.metadata_requests, asked, "no refresh makes the name valid");
+    assert_eq!(w.produce("#!$", 0, "c").unwrap_err().code, ErrorCode::TOPIC_EXCEPTION);
+}
+
+#[test]
+fn a_deleted_topic_fails_what_waits_and_comes_back() {
+    let mut w = one_partition(&[("topic.metadata.propagation.max.ms", "1000")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    let model = w.model.remove("t").unwrap();
+    w.refuse(ErrorCode::UNKNOWN_TOPIC_OR_PART);
+    w.run_ms(5000);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::UNKNOWN_TOPIC_OR_PART, NotPersisted, INVALID)]
+    );
+    w.model.insert("t".into(), model);
+    w.run_ms(5000);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(100);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))]);
+}
+
+#[test]
+fn a_topic_made_again_with_fewer_partitions() {
+    let mut w = World::new(&[("linger.ms", "60000")]);
+    w.add_topic("t", &[1, 1, 1]);
+    let t = w.topic("t");
+    w.accumulator.announce(&t);
+    w.drive();
+    w.produce("t", 2, "a").unwrap();
+    w.drive();
+    w.add_topic("t", &[1]);
+    w.cluster.request_refresh("t", w.now);
+    w.run_ms(1000);
+    let reports = w.reports();
+    assert_eq!(
+        (reports[0].value.as_str(), reports[0].error),
+        ("a", ErrorCode::L_UNKNOWN_PARTITION)
+    );
+    assert_eq!(w.produce("t", 2, "b").unwrap_err().code, ErrorCode::L_UNKNOWN_PARTITION);
+}
+
+#[test]
+fn a_record_for_a_partition_that_was_just_added_is_delivered() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[]);
+    w.run_ms(5000);
+    let asked = w.metadata_requests;
+    w.model.get_mut("t").unwrap().leaders.push((2, 0));
+    for value in ["a", "b"] {
+        w.produce("t", 1, value).unwrap();
+    }
+    w.run_ms(100);
+    assert_eq!(w.sent_values(), [("t/1".into(), strings(&["a", "b"]))]);
+    assert_eq!(w.metadata_requests, asked + 1);
+}
+
+#[test]
+fn a_partition_that_does_not_exist_is_looked_up_once_a_second_at_most() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[]);
+    let unknown = ErrorCode::L_UNKNOWN_PARTITION;
+    let asked = w.metadata_requests;
+    assert_eq!(w.produce("t", 1, "at once").unwrap_err().code, unknown);
+    for round in 1..4 {
+        w.run_ms(1000);
+        w.produce("t", 1, "a").unwrap();
+        assert_eq!(w.produce("t", -2, "never").unwrap_err().code, unknown);
+        w.produce("t", 0, "b").unwrap();
+        w.run_ms(10);
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))], "others do not wait");
+        w.acknowledge(round);
+        let mut reports: Vec<_> = w.reports().into_iter().map(|r| (r.partition, r.error)).collect();
+        reports.sort_by_key(|r| r.0);
+        assert_eq!(reports, [(0, ErrorCode::NO_ERROR), (1, unknown)]);
+        assert_eq!(w.produce("t", 1, "at once").unwrap_err().code, unknown);
+        w.run_ms(500);
+        assert_eq!(w.metadata_requests, asked + round as usize);
+    }
+    assert_eq!(w.accumulator.outstanding(), 0);
+}
+
+#[test]
+fn timeouts_split_a_waiting_batch() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[("message.timeout.ms", "1000")]);
+    w.down = vec![1, 2, 3];
+    w.disconnect(1);
+    w.produce("t", 0, "a").unwrap();
+    w.drive();
+    w.run_ms(400);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(599);
+    assert_eq!(w.reports(), []);
+    w.run_ms(1);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::L_MSG_TIMED_OUT, NotPersisted, INVALID)]
+    );
+    w.run_ms(399);
+    assert_eq!(w.reports(), []);
+    w.run_ms(1);
+    assert_eq!(
+        w.reports(),
+        [report("b", ErrorCode::L_MSG_TIMED_OUT, NotPersisted, INVALID)]
+    );
+}
+
+#[test]
+fn timeouts_split_a_batch_in_flight_and_offsets_stay_right() {
+    let mut w = one_partition(&[("linger.ms", "950")], &[("message.timeout.ms", "1000")]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(100);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(850);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
+    w.run_ms(99);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::L_MSG_TIMED_OUT, PossiblyPersisted, INVALID)]
+    );
+    w.acknowledge(50);
+    assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 51)]);
+}
+
+/// Sends "a", which is never answered, and produces "b" half of `message.timeout.ms` later. `meanwhile` comes in between.
+fn unanswered_while_another_waits(settings: &[(&str, &str)], meanwhile: fn(&mut World)) -> World {
+    let fixed = [("linger.ms", "0"), ("socket.timeout.ms", "60000")];
+    let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
+    let mut w = one_partition(&settings, &[("message.timeout.ms", "2000")]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(1000);
+    assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a"]))]);
+    let conn = w.sent[0].conn;
+    meanwhile(&mut w);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(999);
+    assert_eq!(
+        w.sent_values(),
+        [("t/0".into(), strings(&["a"]))],
+        "b waits for a's outcome"
+    );
+    assert_eq!(w.reports(), []);
+    w.run_ms(1);
+    let timed_out = ErrorCode::L_MSG_TIMED_OUT;
+    assert_eq!(w.reports(), [report("a", timed_out, PossiblyPersisted, INVALID)]);
+    assert!(
+        !w.is_open(conn),
+        "the request fails with its records, and its connection is closed"
+    );
+    w
+}
+
+/// Settings with which a record waits for the outcome of the one before.
+const ORDERED: [&[(&str, &str)]; 3] = [
+    &[("max.in.flight", "1")],
+    &[("max.in.flight", "1"), ("retries", "0")],
+    &[("enable.idempotence", "true")],
+];
+
+#[test]
+fn records_behind_one_that_times_out_in_flight_are_delivered() {
+    for settings in ORDERED {
+        let mut w = unanswered_while_another_waits(settings, |_| {});
+        w.run_ms(500);
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))], "{settings:?}");
+        w.acknowledge(7);
+        assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 7)]);
+    }
+}
+
+#[test]
+fn records_for_a_new_leader_wait_for_the_old_one_until_its_records_time_out() {
+    for settings in ORDERED {
+        let mut w = unanswered_while_another_waits(settings, |w| {
+            w.move_leader("t", 0, 2);
+            w.cluster.request_refresh("t", w.now);
+        });
+        w.run_ms(500);
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))], "{settings:?}");
+        assert_eq!(w.sent[0].node, 2);
+        w.acknowledge(7);
+        assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 7)]);
+    }
+}
+
+#[test]
+fn unassigned_records_time_out() {
+    let mut w = World::with_topic(
+        &[("topic.metadata.propagation.max.ms", "60000")],
+        &[("message.timeout.ms", "1000")],
+    );
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(500);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(501);
+    let first = w.reports();
+    assert_eq!(first.len(), 1);
+    assert_eq!(
+        (first[0].value.as_str(), first[0].error),
+        ("a", ErrorCode::L_MSG_TIMED_OUT)
+    );
+    w.run_ms(500);
+    assert_eq!(w.reports()[0].value, "b");
+    assert_eq!(w.accumulator.outstanding(), 0);
+}
+
+/// What is given up before partitions were looked at is reported with the partition that it asked for.
+#[test]
+fn unassigned_records_are_reported_with_the_partition_asked_for() {
+    let partitions = [2, PARTITION_UA, 2, 0];
+    let asked = |w: &mut World| {
+        for (value, partition) in ["a", "b", "c", "d"].into_iter().zip(partitions) {
+            w.produce("t", partition, value).unwrap();
+        }
+        w.run_ms(1);
+    };
+    let reported = |w: &mut World, error| {
+        let reports = w.reports();
+        assert!(reports.iter().all(|r| r.error == error), "{reports:?}");
+        let named: Vec<(String, i32)> = reports.into_iter().map(|r| (r.value, r.partition)).collect();
+        let expected = [("a", 2), ("c", 2), ("b", PARTITION_UA), ("d", 0)];
+        assert_eq!(named, expected.map(|(v, p)| (v.to_owned(), p)));
+        assert_eq!(w.accumulator.outstanding(), 0);
+    };
+    let mut w = World::with_topic(
+        &[("topic.metadata.propagation.max.ms", "60000")],
+        &[("message.timeout.ms", "1000")],
+    );
+    asked(&mut w);
+    w.run_ms(1000);
+    reported(&mut w, ErrorCode::L_MSG_TIMED_OUT);
+    asked(&mut w);
+    purge(&mut w, true, false);
+    reported(&mut w, ErrorCode::L_PURGE_QUEUE);
+}
+
+/// Each costs as much as any other: a walk over all of them for each one would take minutes.
+#[test]
+fn many_records_of_a_partition_that_is_not_there() {
+    let mut w = World::new(&[("queue.buffering.max.messages", "0")]);
+    for i in 0..100_000 {
+        w.produce("t", 7 + i % 2, "x").unwrap();
+    }
+    w.add_topic("t", &[1]);
+    let start = std::time::Instant::now();
+    w.run_ms(1000);
+    let reports = w.reports();
+    assert_eq!(reports.len(), 100_000);
+    assert!(reports.iter().all(|r| r.error == ErrorCode::L_UNKNOWN_PARTITION));
+    assert_eq!(reports.iter().filter(|r| r.partition == 7).count(), 50_000);
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_timeout_says_what_became_of_the_attempts() {
+    for (refused, connected, words) in [
+        (None, true, "broker 1 has not answered"),
+        (None, false, "it was never sent"),
+        (
+            Some(ErrorCode::NOT_ENOUGH_REPLICAS),
+            true,
+            "the last attempt failed with NOT_ENOUGH_REPLICAS",
+        ),
+    ] {
+        let settings = [
+            ("linger.ms", "0"),
+            ("retry.backoff.ms", "5000"),
+            ("retry.backoff.max.ms", "5000"),
+        ];
+        let mut w = one_partition(&settings, &[("message.timeout.ms", "2000")]);
+        if !connected {
+            w.down = vec![1, 2, 3];
+            w.disconnect(1);
+        }
+        w.produce("t", 0, "a").unwrap();
+        w.drive();
+        if let Some(code) = refused {
+            w.refuse(code);
+        }
+        w.run_ms(2100);
+        let error = w.deliveries().pop().and_then(|d| d.error.clone()).unwrap();
+        assert_eq!(error.code, ErrorCode::L_MSG_TIMED_OUT);
+        assert!(error.message.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn a_request_without_an_answer_is_sent_again() {
+    let mut w = one_partition(&[("socket.timeout.ms", "1000")], &[("message.timeout.ms", "60000")]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    assert_eq!(w.sent.len(), 1);
+    w.run_ms(3000);
+    assert!(!w.sent.is_empty(), "sent again on a new connection");
+    w.acknowledge(0);
+    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 0)]);
+}
+
+#[test]
+fn the_queue_is_a_hard_limit() {
+    let mut w = one_partition(&[("queue.buffering.max.messages", "2")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.produce("t", 0, "b").unwrap();
+    assert_eq!(w.produce("t", 0, "c").unwrap_err().code, ErrorCode::L_QUEUE_FULL);
+    w.run_ms(10);
+    w.acknowledge(0);
+    assert_eq!(
+        w.produce("t", 0, "c").unwrap_err().code,
+        ErrorCode::L_QUEUE_FULL,
+        "not handled yet"
+    );
+    assert_eq!(w.reports().len(), 2);
+    w.produce("t", 0, "c").unwrap();
+}
+
+#[test]
+fn records_larger_than_message_max_bytes_are_refused() {
+    let mut w = one_partition(&[("message.max.bytes", "1000")], &[]);
+    // 36 bytes of it are for what surrounds a record.
+    assert!(w.produce("t", 0, &"x".repeat(964)).is_ok());
+    let error = w.produce("t", 0, &"x".repeat(965)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::MSG_SIZE_TOO_LARGE);
+    assert!(error.message.contains("message.max.bytes=1000"), "{error}");
+}
+
+#[test]
+fn purging_the_queue_leaves_what_is_in_flight() {
+    let mut w = one_partition(&[("linger.ms", "0"), ("max.in.flight", "1")], &[]);
+    for v in ["a", "b"] {
+        w.produce("t", 0, v).unwrap();
+        w.drive();
+    }
+    w.produce("unknown", 0, "c").unwrap();
+    purge(&mut w, true, false);
+    let reports = w.reports();
+    let purged: Vec<&str> = reports.iter().map(|r| r.value.as_str()).collect();
+    assert_eq!(purged.len(), 2);
+    assert!(purged.contains(&"b") && purged.contains(&"c"), "{purged:?}");
+    assert!(
+        reports
+            .iter()
+            .all(|r| (r.error, r.status) == (ErrorCode::L_PURGE_QUEUE, NotPersisted))
+    );
+    w.acknowledge(0);
+    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 0)]);
+}
+
+#[test]
+fn purging_in_flight_ignores_the_late_answer() {
+    let mut w = one_partition(&[("linger.ms", "0")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.drive();
+    purge(&mut w, false, true);
+    assert_eq!(
+        w.reports(),
+        [report("a", ErrorCode::L_PURGE_INFLIGHT, PossiblyPersisted, INVALID)]
+    );
+    w.acknowledge(0);
+    assert_eq!(w.reports(), []);
+    w.produce("t", 0, "b").unwrap();
+    w.drive();
+    w.acknowledge(1);
+    assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 1)]);
+}
+
+#[test]
+fn closing_reports_everything() {
+    let mut w = one_partition(&[("linger.ms", "1000"), ("batch.num.messages", "1")], &[]);
+    w.produce("t", 0, "in flight").unwrap();
+    w.drive();
+    w.produce("t", 0, "closed batch").unwrap();
+    w.produce("never looked at", 0, "unassigned").unwrap();
+    w.close();
+    let mut reports = w.reports();
+    reports.sort_by(|a, b| a.value.cmp(&b.value));
+    let got: Vec<(&str, PersistStatus)> = reports.iter().map(|r| (r.value.as_str(), r.status)).collect();
+    assert_eq!(
+        got,
+        [
+            ("closed batch", NotPersisted),
+            ("in flight", PossiblyPersisted),
+            ("unassigned", NotPersisted)
+        ]
+    );
+    assert!(reports.iter().all(|r| r.error == ErrorCode::L_DESTROY));
+    assert_eq!(w.produce("t", 0, "late").unwrap_err().code, ErrorCode::L_DESTROY);
+    assert_eq!(w.accumulator.outstanding(), 0);
+}
+
+/// Acknowledges the oldest request, asking for a pause.
+fn acknowledge_with_pause(w: &mut World, throttle_time_ms: i32) {
+    let sent = w.take_sent();
+    let base = ProduceResponse {
+        throttle_time_ms,
+        ..Default::default()
+    };
+    w.answer_with(&sent, base, |_, p| p.base_offset = 0);
+}
+
+#[test]
+fn a_pause_is_kept_by_the_client_unless_the_broker_has_kept_it_already() {
+    // Before version 6 the broker answers only when the pause is over (KIP-219).
+    for (version, kept) in [(3, false), (5, false), (6, true), (12, true)] {
+        let mut w = World::new(&[("linger.ms", "0")]);
+        w.produce_versions = (3, version);
+        w.add_topic("t", &[1]);
+        w.produce("t", 0, "a").unwrap();
+        w.run_ms(100);
+        acknowledge_with_pause(&mut w, 300);
+        w.produce("t", 0, "b").unwrap();
+        w.run_ms(299);
+        assert_eq!(w.sent.is_empty(), kept, "version {version}");
+        w.run_ms(1);
+        assert_eq!(w.sent_values(), [("t/0".into(), strings(&["b"]))]);
+        acknowledge_with_pause(&mut w, 0);
+        w.produce("t", 0, "c").unwrap();
+        w.run_ms(10);
+        acknowledge_with_pause(&mut w, 0);
+        assert_eq!(w.pauses, [300, 0], "its end is told once");
+    }
+}
+
+#[test]
+fn reports_tell_latency_and_append_time() {
+    let mut w = one_partition(&[("linger.ms", "20")], &[]);
+    w.produce("t", 0, "a").unwrap();
+    w.run_ms(10);
+    w.produce("t", 0, "b").unwrap();
+    w.run_ms(30);
+    let sent = w.take_sent();
+    w.answer(&sent, |_, p| p.log_append_time_ms = 77);
+    let deliveries = w.deliveries();
+    let records: Vec<(u64, i64)> = deliveries[0]
+        .records()
+        .map(|r| (r.latency_us, r.timestamp_ms))
+        .collect();
+    assert_eq!(records, [(40_000, 77), (30_000, 77)]);
+    assert_eq!(deliveries[0].broker_id, 1);
+    assert!(w.now > Instant::ORIGIN);
+}
+
+#[test]
+fn values_that_are_referenced_are_let_go_before_their_report() {
+    for purges in [false, true] {
+        let mut w = one_partition(
+            &[("message.copy.max.bytes", "10"), ("linger.ms", "0")],
+            &[("message.timeout.ms", "2000")],
+        );
+        w.kernel_takes = false;
+        let value = bytes::Bytes::from(vec![b'x'; 1000]);
+        let topic = w.topic("t");
+        let record = Record {
+            value: Payload::Shared(value.clone()),
+            ..Default::default()
+        };
+        w.accumulator.produce(&topic, 0, record).unwrap();
+        w.drive();
+        assert_eq!(w.sent.len(), 1);
+        let conn = w.sent[0].conn;
+        match purges {
+            true => purge(&mut w, false, true),
+            false => w.run_ms(2100),
+        }
+        w.drive();
+        assert!(!w.is_open(conn), "the connection that still had to write it is closed");
+        let given_up = w.deliveries();
+        assert_eq!(given_up.len(), 1);
+        let status = if purges { PossiblyPersisted } else { NotPersisted };
+        assert_eq!(given_up[0].status, status, "no byte of the request had been written");
+    }
+}

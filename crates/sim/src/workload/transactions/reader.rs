@@ -1,0 +1,117 @@
+//! Applications that read what chains have written, committed or not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ottla::client::Command;
+use ottla::consumer;
+use ottla::error::Error;
+use ottla::event::{Chunk, Event};
+use ottla::reply::Reply;
+use ottla::types::{PartitionOffset, TopicPartition, offset};
+
+use super::item::Item;
+use super::plan::{ReaderPlan, topic};
+use crate::trace::trace;
+use crate::world::World;
+
+/// A record as it is taken: its partition, its offset and what lies in it.
+pub(super) type Taken = ((String, i32), i64, Option<Item>);
+
+/// Takes a chunk's next record.
+pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
+    let state = chunk.partition().clone();
+    let record = chunk.next()?;
+    let item = record.value.and_then(Item::parse);
+    let place = (state.topic().name().to_owned(), state.partition());
+    Some((place, record.offset, item))
+}
+
+/// Takes the next record of a client, and tells the trace of everything else.
+pub(super) fn take_next(world: &mut World, client: usize) -> Option<Taken> {
+    let shared = world.shared(client);
+    while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
+        match event {
+            Event::Stats(document) => world.on_statistics(client, *document),
+            other => trace!(world.trace, "c{client} app hears {other:?}"),
+        }
+    }
+    loop {
+        match world.next_item(client, take)? {
+            Ok(taken) => {
+                trace!(world.trace, "c{client} app takes {taken:?}");
+                world.counters(client).taken += 1;
+                return Some(taken);
+            }
+            Err(Event::Partition(notice)) => trace!(
+                world.trace,
+                "c{client} app hears of {:?}: {} at {}", notice.tp, notice.error, notice.offset
+            ),
+            Err(other) => trace!(world.trace, "c{client} app hears {other:?}"),
+        }
+    }
+}
+
+/// A reader at work.
+#[derive(Debug)]
+pub(crate) struct ReaderWorkload {
+    plan: ReaderPlan,
+    pending: Option<Arc<Reply<Result<(), Error>>>>,
+    assigned: bool,
+}
+
+impl ReaderWorkload {
+    pub(crate) fn new(plan: ReaderPlan) -> Self {
+        ReaderWorkload {
+            plan,
+            pending: None,
+            assigned: false,
+        }
+    }
+
+    pub(in crate::workload) fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
+        if world.is_finished(client) {
+            return None;
+        }
+        if let Some(reply) = &self.pending {
+            match reply.try_take() {
+                None => {}
+                Some(Ok(())) => (self.pending, self.assigned) = (None, true),
+                Some(Err(error)) => world
+                    .check
+                    .violate(format!("client {client}: the assignment failed: {error}")),
+            }
+        } else if !self.assigned {
+            self.assign(world, client);
+        }
+        if self.assigned {
+            while let Some((place, offset, item)) = take_next(world, client) {
+                let stable = world
+                    .cluster
+                    .watermarks(&place.0, place.1)
+                    .map(|m| m.last_stable_offset);
+                let stable = stable.filter(|_| self.plan.committed);
+                let result =
+                    world
+                        .check
+                        .transactions
+                        .on_read(client, self.plan.committed, place, (offset, item), stable);
+                world.check.expect(result);
+                world.coverage.count("records of transactions read", 1);
+            }
+        }
+        Some(world.app_rng.between(1, self.plan.pace_us * 2))
+    }
+
+    fn assign(&mut self, world: &mut World, client: usize) {
+        let Some(plan) = &world.plan.transactions else { return };
+        let topics = plan.partitions.iter().enumerate();
+        let all =
+            topics.flat_map(|(stage, count)| (0..*count).map(move |p| TopicPartition::new(topic(stage).as_str(), p)));
+        let partitions = all.map(|tp| PartitionOffset::new(tp, offset::BEGINNING)).collect();
+        let reply = Reply::new();
+        self.pending = Some(reply.clone());
+        let command = consumer::Command::Assign { partitions, reply };
+        world.shared(client).send(Command::Consumer(command));
+    }
+}
