@@ -198,7 +198,7 @@ fn configs_are_described_and_altered() {
     assert_eq!((altered[0].name.as_str(), altered[0].error.is_none()), ("t", true));
     let one = |name: &str| -> ConfigEntry {
         let described = describe(&c, ResourceType::TOPIC, "t", &[name]);
-        assert_eq!(described.configs.len(), 1, "{results:?}");
+        assert_eq!(described.configs.len(), 1, "{described:?}");
         described.configs[0].clone()
     };
     let entry = one("retention.ms");
