@@ -320,9 +320,9 @@ fn the_end_finds_what_was_taken() {
         let produced = producing.join().unwrap();
         assert!(produced.is_ok() || produced.is_err_and(|e| e.code == ErrorCode::L_DESTROY));
         // What came after the last look, which nobody hears of any more.
-        shop.give_up();
-        assert!(shop.got.is_sorted());
-        let buffer_memory = shop.accumulator.buffer_memory();
+        model.give_up();
+        assert!(model.got.is_sorted());
+        let buffer_memory = model.accumulator.buffer_memory();
         assert_eq!((buffer_memory.messages(), buffer_memory.bytes()), (0, 0));
     });
 }
@@ -335,8 +335,8 @@ fn the_end_lets_blocked_threads_go() {
         let threads = [model.produce(true, &[(0, 1), (0, 2)]), model.produce(true, &[(0, 3)])];
         model.accumulator.close();
         assert!(join(threads).iter().any(Result::is_err), "there is room for one record");
-        shop.give_up();
-        assert_eq!(shop.accumulator.buffer_memory().messages(), 0);
+        model.give_up();
+        assert_eq!(model.accumulator.buffer_memory().messages(), 0);
     });
 }
 
