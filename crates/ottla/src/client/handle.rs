@@ -31,7 +31,7 @@ use crate::types::{ClientKind, GroupMetadata, PartitionOffset, Topic, TopicHooks
 pub enum CommitMode {
     /// The return value of the call, which waits for it.
     Sync,
-    /// An [`Event::Commit`], when the application has asked for those.
+    /// An [`Event::Commit`], if the application receives those.
     Async,
     /// A queue, with the application's pointer.
     Queue {
@@ -684,8 +684,8 @@ impl Client {
         })
     }
 
-    /// Begins to leave the group. Offsets are committed, and revocations go to the consumer's queue when the application
-    /// has asked for them: it must serve that queue until the reply is filled.
+    /// Begins to leave the group. Offsets are committed, and revocations go to the consumer's queue if the application
+    /// receives rebalance events: it must serve that queue until the reply is filled.
     pub fn close_consumer(&self) -> Result<Arc<Reply<Result<(), Error>>>, Error> {
         self.consumer_state()?;
         let reply = Reply::new();
