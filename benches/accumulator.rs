@@ -1,4 +1,4 @@
-//! `accumulator`: `produce()` into open batches, all of what an application's thread does for a record.
+//! `accumulator`: `produce()` into open batches, the complete work of an application's thread per record.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use ottla::types::PARTITION_UA;
 
 use crate::by_hand::ProducerByHand;
 
-/// Records between two drains, which are not measured. On 500 partitions these are 20 for each batch, as with some
-/// million records a second and `linger.ms=5`.
+/// Records between two drains, which are not measured. With 500 partitions these are 20 per batch, as with some million
+/// records per second and `linger.ms=5`.
 const RECORDS: u64 = 10_000;
-/// Nothing is sent while records are counted.
+/// No request is sent during a measurement.
 const SETTINGS: [(&str, &str); 1] = [("linger.ms", "100000")];
 
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ pub(crate) fn benchmarks(c: &mut Criterion) {
     }
 }
 
-/// The time that `records` take.
+/// Measures the time of producing `records`.
 fn produce(producer: &mut ProducerByHand, records: u64, kind: Kind, keyed: bool, len: usize) -> Duration {
     let text = Bytes::from((0..len * 2).map(|i| b'a' + (i % 26) as u8).collect::<Vec<u8>>());
     let keys: Vec<String> = (0..1000).map(|n| format!("key-{}", n * 7919 % 100_003)).collect();

@@ -1,7 +1,7 @@
-//! A producer without threads or sockets: the production core, driven by hand, on the mock cluster.
+//! A producer without threads or sockets: the production core on the mock cluster, driven by explicit calls.
 //!
-//! What is outside of a benchmark's subject happens between its measured stretches and at the caller's word, so that the
-//! figures hold nothing of another thread.
+//! Work other than a benchmark's subject happens between its measurements, when the benchmark calls for it, so that the
+//! figures contain no work of other threads.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,10 +18,10 @@ use ottla::types::{ClientKind, Topic, TopicHooks};
 use ottla_mock::{BrokerId, Cluster, ClusterConfig, ConnectionId, Reply as BrokerReply, Time};
 
 const BROKER: BrokerId = BrokerId(1);
-/// Turns in which the producer must have found its topic.
+/// Maximum number of turns until the producer has its topic's metadata.
 const TURNS_MAX: u32 = 1000;
 
-/// The core is driven when its turn has come: nobody needs to be woken.
+/// A waker without effect: the core is driven explicitly.
 #[derive(Debug)]
 struct NoWaker;
 
@@ -36,14 +36,14 @@ pub(crate) struct ProducerByHand {
     core: Core,
     cluster: Cluster,
     clock: Arc<SystemClock>,
-    /// Frames written and connections opened.
+    /// The number of frames written and connections opened.
     written: u64,
     connected: u64,
     news: VecDeque<NetEvent>,
 }
 
 impl ProducerByHand {
-    /// A producer that knows its topic of so many partitions.
+    /// Creates a producer with the metadata of its topic, which has this number of partitions.
     pub(crate) fn new(partitions: i32, settings: &[(&str, &str)]) -> Self {
         let mut cluster = Cluster::new(ClusterConfig {
             brokers: 1,
@@ -102,7 +102,7 @@ impl ProducerByHand {
         panic!("the producer did not find its topic in {TURNS_MAX} turns");
     }
 
-    /// Lets everything that is under way arrive.
+    /// Delivers all frames in flight.
     fn turn(&mut self) {
         loop {
             let now = self.clock.now();
@@ -125,7 +125,7 @@ impl ProducerByHand {
                 let result = Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))]);
                 self.news.push_back(NetEvent::Resolved { lookup, result });
             }
-            // Only look-ups of canonical names ask for it.
+            // Only look-ups of canonical names request it.
             NetAction::ResolveNames { .. } => {}
             NetAction::Connect { conn, .. } => {
                 self.written = 0;
@@ -149,7 +149,7 @@ impl ProducerByHand {
         }
     }
 
-    /// Gives up whatever was produced and handles its delivery reports, so that the producer is empty again.
+    /// Purges all records and serves their delivery reports, so that the producer is empty again.
     pub(crate) fn drain(&mut self) {
         let done = Reply::new();
         self.shared.send(Command::Producer(producer::Command::Purge {

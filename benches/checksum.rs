@@ -1,10 +1,10 @@
-//! `checksum`: CRC-32C, which every batch sent and fetched goes through.
+//! `checksum`: CRC-32C of every batch sent and fetched.
 
 use std::cell::Cell;
 
 use criterion::{BenchmarkId, Criterion, Throughput};
 
-/// More than any cache holds.
+/// More than the size of any cache.
 const COLD_BYTES: usize = 256 << 20;
 
 pub(crate) fn benchmarks(c: &mut Criterion) {
@@ -20,7 +20,7 @@ pub(crate) fn benchmarks(c: &mut Criterion) {
     group.finish();
 }
 
-/// A batch that has waited for its turn is read from memory, not from a cache.
+/// A batch that has waited in a queue is read from memory, not from a cache.
 fn cold(group: &mut criterion::BenchmarkGroup<'_, criterion::measurement::WallTime>) {
     const BLOCK: usize = 32 * 1024;
     let bytes = vec![7; COLD_BYTES];

@@ -1,4 +1,4 @@
-//! `log`: what a debug line costs that nobody wants. A request and a response pass about ten of them, a message none.
+//! `log`: the cost of a disabled debug line. A request with its response passes about ten of them, a message none.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! Benchmarks of the parts that a message goes through: `make bench-parts`.
+//! Benchmarks of the parts of a message's path: `make bench-parts`.
 //!
-//! They say what a change did to a part and where time goes within a message. Whether the client as a whole is quick,
-//! `make bench` says, on real brokers and beside others. All names begin with the part's, which
-//! `cargo bench -p ottla-benches -- PART` runs alone.
+//! They show the effect of a change on a part, and the distribution of the time per message. `make bench` measures the client
+//! as a whole, with real brokers and beside other clients. All names begin with the part's, so that
+//! `cargo bench -p ottla-benches -- PART` runs one part alone.
 
-// What is benchmarked must not fail; if it does, there is nothing to measure.
+// A failure of the benchmarked code ends the benchmark.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod accumulator;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 
-/// Short runs: there are many, and all of them together should not take minutes.
+/// Short runs, so that all benchmarks together take less than minutes.
 fn settings() -> Criterion {
     Criterion::default()
         .sample_size(20)

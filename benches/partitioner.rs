@@ -1,11 +1,11 @@
-//! `partitioner`: a key's partition.
+//! `partitioner`: the partition of a key.
 
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion};
 use ottla::producer::Partitioner;
 
-/// Those that hash; the others with these names' hashes differ in what they do without a key.
+/// The hashing partitioners; others with the same hashes differ only for records without a key.
 const NAMES: [&str; 6] = [
     "consistent",
     "consistent_random",

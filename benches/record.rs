@@ -1,4 +1,4 @@
-//! `record`: single records into an open batch's buffer, and a full batch sealed for the wire.
+//! `record`: encoding of single records into an open batch's buffer, and sealing of a full batch.
 
 use std::hint::black_box;
 
@@ -7,7 +7,7 @@ use criterion::{BatchSize, Criterion, Throughput};
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchParams, Header, RecordEncoder, seal_batch};
 
-/// Records that a buffer takes before it is emptied: about what a batch of the default size holds.
+/// Records per buffer: about the number in a batch of the default size.
 const RECORDS: i32 = 1000;
 
 struct Shape {
@@ -62,7 +62,7 @@ fn fill(out: &mut Vec<u8>, shape: &Shape, value: &[u8]) {
     }
 }
 
-/// Words and numbers, which codecs find some of again.
+/// Returns words and numbers with some repetition, for codecs.
 fn text(bytes: usize) -> Vec<u8> {
     let line = |n: usize| format!("offset={} leader={} epoch={n} ", n * 7919 % 10007, n % 3);
     let mut text: Vec<u8> = (0..).flat_map(|n| line(n).into_bytes()).take(bytes).collect();
@@ -75,7 +75,7 @@ pub(crate) fn benchmarks(c: &mut Criterion) {
     seal(c);
 }
 
-/// Time for a batch's worth of records; the throughput is that of single records.
+/// Measures a batch's number of records; the throughput is that of single records.
 fn encode(c: &mut Criterion) {
     let mut group = c.benchmark_group("record encode");
     group.throughput(Throughput::Elements(RECORDS.unsigned_abs().into()));
@@ -89,7 +89,7 @@ fn encode(c: &mut Criterion) {
     group.finish();
 }
 
-/// Header and checksum around 100 kB of records, after compression if any.
+/// Measures header and checksum of 100 kB of records, after compression if any.
 fn seal(c: &mut Criterion) {
     let mut group = c.benchmark_group("record seal");
     let mut records = Vec::new();

@@ -1,4 +1,4 @@
-//! `schema`: requests and responses to frames and back, in the versions that today's brokers speak.
+//! `schema`: encoding and decoding of requests and responses, in the versions of current brokers.
 
 use bytes::Bytes;
 use criterion::Criterion;
@@ -15,7 +15,7 @@ use ottla_protocol::{
 };
 
 const TOPIC_ID: Uuid = Uuid([7; 16]);
-/// Partitions in a Produce or Fetch: a broker's part of a busy client's.
+/// Partitions in a Produce or Fetch request: one broker's share of a busy client.
 const PARTITIONS: i32 = 50;
 /// Partitions in a Metadata response.
 const PARTITIONS_MANY: i32 = 1000;

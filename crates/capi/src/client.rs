@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Weak};
 
-use ottla::client::{Client, ClientHooks, DeliveryMode};
+use ottla::client::{CallerPolling, Client, ClientHooks, DeliveryMode};
 use ottla::error::{Error, ErrorCode};
 use ottla::log::{DebugContexts, LogLine, level};
 use ottla::types::ClientKind;
@@ -55,6 +55,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         interceptor: None,
         stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
         system: os_callbacks::hooks(callbacks),
+        caller_polling: CallerPolling::Enabled,
     }
 }
 

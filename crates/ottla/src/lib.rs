@@ -1,10 +1,10 @@
 //! Ottla: an Apache Kafka client.
 //!
-//! What decides (sending, fetching, group membership, metadata) is a *manager*: a plain struct without
-//! I/O, clock or threads, driven by [`client`]'s core. [`runtime`] owns the sockets and drives the core in
-//! production; a simulator drives the same core on virtual time.
+//! Sending, fetching, group membership, transactions and metadata are decided by *managers*: plain structs without I/O,
+//! clock or threads. A [`core`] wires the managers of one client together. [`runtime`] owns the sockets and drives the core
+//! in production; a simulator drives the same core on virtual time. [`client`] is the application's handle.
 //!
-//! `ARCHITECTURE.md` walks a produced and a fetched record through the modules.
+//! `ARCHITECTURE.md` follows a produced and a fetched record through the modules.
 
 pub mod admin;
 pub mod client;
@@ -13,6 +13,7 @@ pub mod config;
 pub mod connection;
 pub mod consumer;
 pub mod context;
+pub mod core;
 pub mod error;
 pub mod event;
 pub mod interceptor;

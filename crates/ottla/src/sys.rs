@@ -1,7 +1,6 @@
-//! The only doors to time and chance.
+//! Time, randomness, wake-ups and locks: the crate's only access to these services of the operating system.
 //!
-//! Managers receive `now` and a [`Rng`]; nothing else in the crate asks the operating system for the time or
-//! for random numbers. A simulation replaces [`Clock`] and seeds the [`Rng`].
+//! Managers receive `now` and a [`Rng`] as arguments. A simulation replaces [`Clock`] and seeds the [`Rng`].
 
 mod clock;
 pub mod sync;
@@ -20,25 +19,25 @@ pub struct Instant(u64);
 impl Instant {
     /// The clock's origin.
     pub const ORIGIN: Instant = Instant(0);
-    /// A point that is never reached.
+    /// A point in time that is never reached.
     pub const NEVER: Instant = Instant(u64::MAX);
 
-    /// From microseconds since the origin.
+    /// Creates a point from microseconds since the origin.
     pub const fn from_micros(micros: u64) -> Self {
         Instant(micros)
     }
 
-    /// Microseconds since the origin.
+    /// Returns the microseconds since the origin.
     pub const fn as_micros(self) -> u64 {
         self.0
     }
 
-    /// Time passed since `earlier`, zero when `earlier` is later.
+    /// Returns the time since `earlier`, zero if `earlier` is later.
     pub fn since(self, earlier: Instant) -> Duration {
         Duration::from_micros(self.0.saturating_sub(earlier.0))
     }
 
-    /// This point plus a number of milliseconds.
+    /// Returns this point plus a number of milliseconds.
     pub fn plus_ms(self, ms: u64) -> Self {
         Instant(self.0.saturating_add(ms.saturating_mul(1000)))
     }
@@ -65,7 +64,7 @@ impl Sub for Instant {
     }
 }
 
-/// The earlier of two optional points; `None` means "never".
+/// Returns the earlier of two optional points; `None` means "never".
 pub fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -73,11 +72,11 @@ pub fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
     }
 }
 
-/// Where the time comes from. Thread-safe.
+/// A source of time. Thread-safe.
 pub trait Clock: Send + Sync + 'static {
-    /// Monotonic time.
+    /// Returns the monotonic time.
     fn now(&self) -> Instant;
-    /// Wall-clock time in milliseconds since the Unix epoch, for record timestamps.
+    /// Returns the wall-clock time in milliseconds since the Unix epoch, for record timestamps.
     fn wall_ms(&self) -> i64;
 }
 
@@ -89,54 +88,54 @@ pub type SharedClock = Arc<dyn Clock>;
 pub struct Rng(fastrand::Rng);
 
 impl Rng {
-    /// A generator whose sequence is fixed by `seed`.
+    /// Creates a generator whose sequence is determined by `seed`.
     pub fn from_seed(seed: u64) -> Self {
         Rng(fastrand::Rng::with_seed(seed))
     }
 
-    /// A generator seeded by the operating system.
+    /// Creates a generator with a random seed.
     pub fn from_entropy() -> Self {
         Rng(fastrand::Rng::new())
     }
 
-    /// A number in `0..n`; 0 when `n` is 0.
+    /// Returns a number in `0..n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         if n == 0 { 0 } else { self.0.usize(0..n) }
     }
 
-    /// A uniformly random 64-bit number.
+    /// Returns a uniformly distributed 64-bit number.
     pub fn next_u64(&mut self) -> u64 {
         self.0.u64(..)
     }
 
-    /// `duration` scaled by a factor drawn from `1 - down ..= 1 + up`.
+    /// Returns `duration` scaled by a random factor from `1 - down ..= 1 + up`.
     pub fn jitter(&mut self, duration: Duration, down: f64, up: f64) -> Duration {
         let factor = 1.0 - down + self.0.f64() * (down + up);
         duration.mul_f64(factor.max(0.0))
     }
 }
 
-/// Wakes the thread that drives a client's core. May be called from any thread, any number of times; a wake-up that
-/// comes before the core was driven again merges with it.
+/// Wakes the thread that drives a client's core. May be called from any thread, any number of times; wake-ups merge until the
+/// core is driven again.
 pub trait Waker: Send + Sync + 'static {
-    /// Has the core driven again soon.
+    /// Causes the core to be driven soon.
     fn wake(&self);
 
-    /// Has the core driven again soon, if possible on the caller's own thread and before this returns: for threads that
-    /// wait for what the core will do. No lock may be held.
+    /// Drives the core on the calling thread if possible, otherwise wakes the thread that drives it: for threads that are
+    /// about to wait for the core's work. The caller must hold no lock.
     fn drive_inline(&self) {
         self.wake();
     }
 
-    /// For a thread that is about to wait until `done` says yes: may drive the core meanwhile, in the place of the thread
-    /// that does so otherwise. Returns when `done`, when the time is up, and at any earlier time; `done` is called without
-    /// a lock held. No lock may be held.
+    /// Drives the core on the calling thread, which is about to wait until `done` returns true, in place of the thread that
+    /// drives it otherwise. May return at any time, at the latest when `done` returns true or after `timeout`. `done` is
+    /// called without a lock held. The caller must hold no lock.
     fn poll_inline(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
         let _ = (timeout, done);
     }
 
-    /// For a process that was forked from the core's: lets go of its copies of the connections, if nobody was at them at
-    /// that moment. The core is left as it is.
+    /// Closes a forked child's copies of the connections, unless a thread of the parent used them at the fork. The core is
+    /// not changed.
     fn abandon(&self) {}
 }
 
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn earliest_prefers_what_is_there() {
+    fn earliest_ignores_none() {
         let t = Instant::from_micros(7);
         assert_eq!(earliest(None, Some(t)), Some(t));
         assert_eq!(
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_stays_in_its_range() {
+    fn jitter_is_within_its_range() {
         let mut rng = Rng::from_seed(1);
         for _ in 0..1000 {
             let d = rng.jitter(Duration::from_millis(100), 0.25, 0.5);

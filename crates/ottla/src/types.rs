@@ -1,4 +1,4 @@
-//! The vocabulary of the client: topics, partitions, offsets, nodes.
+//! Common types: topics, partitions, offsets, nodes.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,44 +8,45 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::config::TopicConfig;
 use crate::error::ErrorCode;
 
-/// Logical offsets, as the public API knows them.
+/// Logical offsets of the public API.
 pub mod offset {
-    /// The partition's log start.
+    /// The log start offset.
     pub const BEGINNING: i64 = -2;
-    /// The partition's end: the next record to be produced.
+    /// The end of the partition: the offset of the next record to be produced.
     pub const END: i64 = -1;
     /// The committed offset.
     pub const STORED: i64 = -1000;
     /// No offset.
     pub const INVALID: i64 = -1001;
-    /// `TAIL_BASE - n` is n records before the end.
+    /// `TAIL_BASE - n` is `n` records before the end.
     pub const TAIL_BASE: i64 = -2000;
 
-    /// The `n` of a `TAIL_BASE - n` offset.
+    /// Returns the `n` of a `TAIL_BASE - n` offset.
     pub fn tail(offset: i64) -> Option<i64> {
         (offset <= TAIL_BASE).then(|| TAIL_BASE - offset)
     }
 }
 
-/// "Unassigned": the partitioner is to choose.
+/// No partition: the partitioner chooses one.
 pub const PARTITION_UA: i32 = -1;
 
-/// Whether Kafka's brokers take a topic's name: 1 to 249 of the characters `a-z A-Z 0-9 . _ -`, but not `.` or `..`.
+/// Returns true for a topic name that Kafka's brokers accept: 1 to 249 of the characters `a-z A-Z 0-9 . _ -`, but not `.`
+/// or `..`.
 pub fn is_valid_topic_name(name: &str) -> bool {
     let is_legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     (1..=249).contains(&name.len()) && name != "." && name != ".." && name.bytes().all(is_legal)
 }
 
-/// By the name of a topic: what is asked several times for each batch. The hash is quick and seeded at random, for names
-/// come from the cluster.
+/// A map by topic name, with several look-ups per batch. Its hash is fast and randomly seeded, since names come from the
+/// cluster.
 pub type NameMap<V> = HashMap<Arc<str>, V, foldhash::fast::RandomState>;
 
-/// A broker's id. Bootstrap brokers whose id is not known yet have negative numbers.
+/// A broker's id, negative for bootstrap addresses whose broker id is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub i32);
 
 impl NodeId {
-    /// Whether this is a bootstrap address rather than a broker named by metadata.
+    /// Returns true for a bootstrap address, false for a broker from metadata.
     pub fn is_bootstrap(self) -> bool {
         self.0 < 0
     }
@@ -61,7 +62,7 @@ impl fmt::Display for NodeId {
     }
 }
 
-/// Whether a client produces or consumes.
+/// The kind of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientKind {
     /// Sends records.
@@ -79,33 +80,31 @@ impl fmt::Display for ClientKind {
     }
 }
 
-/// The application's partitioner: `(topic, key, partition count, the record's opaque) -> partition` or
-/// [`PARTITION_UA`] when it cannot say. Called on the thread that produces, or on the client's own when the topic's
-/// partition count becomes known later.
+/// The application's partitioner: `(topic, key, partition count, the record's opaque) -> partition`, or [`PARTITION_UA`] for
+/// none. Called on the thread that produces, or on the client's thread when the partition count becomes known later.
 pub type PartitionerFn = Arc<dyn Fn(&Topic, Option<&[u8]>, i32, usize) -> i32 + Send + Sync>;
 
-/// What a topic handle carries besides its textual settings.
+/// Settings of a topic that are not textual.
 #[derive(Clone, Default)]
 pub struct TopicHooks {
     /// The application's own partitioner.
     pub partitioner: Option<PartitionerFn>,
-    /// The application's pointer for callbacks, never looked at.
+    /// The application's pointer for callbacks, never dereferenced.
     pub opaque: usize,
 }
 
-/// A topic known to a client: created once per name, shared by everything that speaks of the topic, alive as long as
-/// the client.
+/// A topic of a client: created once per name, shared by all users of the topic, alive as long as the client.
 pub struct Topic {
     name: Arc<str>,
     conf: TopicConfig,
     hooks: TopicHooks,
     index: u32,
-    /// Handles that the application holds.
+    /// The number of handles that the application holds.
     handles: AtomicU32,
 }
 
 impl Topic {
-    /// A topic with its settings; `index` is its place in the client's table of topics.
+    /// Creates a topic; `index` is its position in the client's topic table.
     pub fn new(name: &str, conf: TopicConfig, hooks: TopicHooks, index: u32) -> Self {
         Topic {
             name: name.into(),
@@ -116,37 +115,37 @@ impl Topic {
         }
     }
 
-    /// The topic's name.
+    /// Returns the topic's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The topic's name, shared.
+    /// Returns the topic's name, shared.
     pub fn shared_name(&self) -> Arc<str> {
         self.name.clone()
     }
 
-    /// The topic's settings.
+    /// Returns the topic's settings.
     pub fn conf(&self) -> &TopicConfig {
         &self.conf
     }
 
-    /// The application's partitioner and opaque.
+    /// Returns the application's partitioner and opaque.
     pub fn hooks(&self) -> &TopicHooks {
         &self.hooks
     }
 
-    /// The topic's place in the client's table of topics.
+    /// Returns the topic's position in the client's topic table.
     pub fn index(&self) -> usize {
         self.index as usize
     }
 
-    /// Counts a handle given to the application.
+    /// Counts a handle returned to the application.
     pub fn acquire(&self) {
         self.handles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a handle given back; false when there was none out.
+    /// Counts a handle released by the application; false if it held none.
     pub fn release(&self) -> bool {
         self.handles
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
@@ -172,7 +171,7 @@ pub struct TopicPartition {
 }
 
 impl TopicPartition {
-    /// From a name and a number.
+    /// Creates one from a name and a number.
     pub fn new(topic: impl Into<Arc<str>>, partition: i32) -> Self {
         TopicPartition {
             topic: topic.into(),
@@ -187,37 +186,37 @@ impl fmt::Display for TopicPartition {
     }
 }
 
-/// Who a consumer is in its group, for a producer that commits offsets for it (KIP-447). With only a group id, nothing
-/// tells whether the consumer still owns what it has read.
+/// A consumer's membership in its group, for a producer that commits offsets for it (KIP-447). With only a group id, the
+/// coordinator cannot check that the consumer still owns the partitions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GroupMetadata {
     /// `group.id`.
     pub group_id: String,
-    /// The generation or member epoch, -1 outside of one.
+    /// The generation or member epoch, -1 without one.
     pub generation: i32,
-    /// The member id that the coordinator gave, empty without one.
+    /// The member id assigned by the coordinator, empty without one.
     pub member_id: String,
     /// `group.instance.id`.
     pub group_instance_id: Option<String>,
 }
 
-/// One row of a list of partitions as it goes in and out of the public calls.
+/// One row of a list of partitions in the arguments and results of public calls.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PartitionOffset {
-    /// Which partition.
+    /// The partition.
     pub tp: TopicPartition,
-    /// An absolute or logical offset; a timestamp in milliseconds where a call says so.
+    /// An absolute or logical offset; in some calls a timestamp in milliseconds.
     pub offset: i64,
     /// The leader epoch of the record before `offset` (KIP-320), or -1.
     pub leader_epoch: i32,
     /// Metadata stored with a committed offset.
     pub metadata: Option<Vec<u8>>,
-    /// This row's own result.
+    /// The result of this row.
     pub error: ErrorCode,
 }
 
 impl PartitionOffset {
-    /// A row without metadata or error.
+    /// Creates a row without metadata or error.
     pub fn new(tp: TopicPartition, offset: i64) -> Self {
         PartitionOffset {
             tp,
@@ -229,21 +228,21 @@ impl PartitionOffset {
     }
 }
 
-/// Whether a record reached the log.
+/// The persistence of a record in the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PersistStatus {
-    /// Never sent, or refused by the broker: sending it again cannot double it.
+    /// Never sent, or rejected by the broker: sending it again cannot duplicate it.
     NotPersisted,
-    /// Sent, but no answer came: it may be in the log.
+    /// Sent without a response: it may be in the log.
     PossiblyPersisted,
-    /// Written and acknowledged as `acks` asks.
+    /// Written and acknowledged according to `acks`.
     Persisted,
 }
 
-/// What a record's timestamp means.
+/// The type of a record's timestamp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimestampType {
-    /// The record has none (message format 0).
+    /// No timestamp (message format 0).
     NotAvailable,
     /// Set by the producer.
     CreateTime,
@@ -256,7 +255,7 @@ mod tests {
     use super::is_valid_topic_name;
 
     #[test]
-    fn topic_names_are_judged_as_brokers_do() {
+    fn is_valid_topic_name_follows_the_brokers_rules() {
         for good in ["a", "A-b_c.9", "...", &"x".repeat(249)] {
             assert!(is_valid_topic_name(good), "{good}");
         }

@@ -35,7 +35,7 @@ fn client_with(settings: &[(&str, &str)], hooks: ClientHooks) -> Client {
     Client::new(ClientKind::Producer, client, topic, hooks).unwrap()
 }
 
-/// A client with a cluster of three brokers; the first is the controller.
+/// Creates a client with an embedded cluster of three brokers; the first is the controller.
 fn with_cluster() -> Client {
     client(&[("test.mock.num.brokers", "3"), ("retry.backoff.ms", "10")])
 }
@@ -97,7 +97,7 @@ fn changes(name: &str, changes: &[(&str, AlterOp, Option<&str>)]) -> Vec<ConfigC
 }
 
 #[test]
-fn topics_are_made_grown_and_deleted() {
+fn topics_are_created_extended_and_deleted() {
     let c = with_cluster();
     let assigned = NewTopic {
         name: "assigned".into(),
@@ -160,15 +160,15 @@ fn topics_are_made_grown_and_deleted() {
     assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("plain")), None);
 }
 
-/// Versions that older brokers serve, the request of each built as they need it.
+/// Old versions of the requests.
 #[test]
-fn topics_are_made_and_deleted_on_older_brokers() {
+fn topics_are_created_and_deleted_with_old_request_versions() {
     let older = with_cluster();
     on_cluster(&older, |cluster| {
         cluster.set_api_versions(ApiKey::CREATE_TOPICS, Some((2, 3)));
         cluster.set_api_versions(ApiKey::DELETE_TOPICS, Some((1, 3)));
     });
-    // A client that asks for versions only now.
+    // A new client, which requests ApiVersions after the change.
     let servers = older.with_embedded(|e| e.bootstrap_servers()).unwrap();
     let c = client(&[("bootstrap.servers", &servers)]);
     assert_eq!(
@@ -187,7 +187,7 @@ fn topics_are_made_and_deleted_on_older_brokers() {
 }
 
 #[test]
-fn settings_are_described_and_changed() {
+fn configs_are_described_and_altered() {
     let c = with_cluster();
     c.create_topics(vec![topic("t")], &within(LONG)).unwrap();
     let all = describe(&c, ResourceType::TOPIC, "t", &[]);
@@ -197,9 +197,9 @@ fn settings_are_described_and_changed() {
     let altered = c.alter_configs(replace, &within(LONG)).unwrap();
     assert_eq!((altered[0].name.as_str(), altered[0].error.is_none()), ("t", true));
     let one = |name: &str| -> ConfigEntry {
-        let told = describe(&c, ResourceType::TOPIC, "t", &[name]);
-        assert_eq!(told.configs.len(), 1, "{told:?}");
-        told.configs[0].clone()
+        let described = describe(&c, ResourceType::TOPIC, "t", &[name]);
+        assert_eq!(described.configs.len(), 1, "{described:?}");
+        described.configs[0].clone()
     };
     let entry = one("retention.ms");
     assert_eq!(
@@ -230,9 +230,9 @@ fn settings_are_described_and_changed() {
 }
 
 #[test]
-fn a_broker_is_asked_for_its_own_settings() {
+fn describe_configs_of_a_broker_goes_to_that_broker() {
     let c = with_cluster();
-    // Only the second broker is to be asked: the others cannot answer.
+    // Only the second broker can answer.
     on_cluster(&c, |cluster| {
         let hang = Fault {
             action: FaultAction::Hang,
@@ -242,8 +242,11 @@ fn a_broker_is_asked_for_its_own_settings() {
             cluster.push_fault(Some(BrokerId(broker)), ApiKey::DESCRIBE_CONFIGS, hang);
         }
     });
-    let told = describe(&c, ResourceType::BROKER, "2", &[]);
-    assert!(told.configs.iter().any(|e| e.name == "message.max.bytes"), "{told:?}");
+    let described = describe(&c, ResourceType::BROKER, "2", &[]);
+    assert!(
+        described.configs.iter().any(|e| e.name == "message.max.bytes"),
+        "{described:?}"
+    );
     assert_eq!(on_cluster(&c, |cluster| cluster.queued_faults()), 2);
 
     let begun = Instant::now();
@@ -255,17 +258,17 @@ fn a_broker_is_asked_for_its_own_settings() {
 }
 
 #[test]
-fn the_controller_is_looked_for_until_it_is_found() {
+fn not_controller_and_lost_controller_are_retried_at_the_new_one() {
     let c = with_cluster();
     c.metadata(ottla::cluster::MetadataScope::Topics(Vec::new()), Some(LONG))
         .unwrap();
-    // It says that it is not the controller any more.
+    // The broker answers NOT_CONTROLLER.
     on_cluster(&c, |cluster| {
         cluster.push_request_errors(ApiKey::CREATE_TOPICS, &[ErrorCode::NOT_CONTROLLER; 2].map(protocol));
     });
     let made = c.create_topics(vec![topic("t")], &within(LONG)).unwrap();
     assert_eq!(codes(&made), [("t", ErrorCode::NO_ERROR)]);
-    // It is gone, as the client has noticed, and another one takes over.
+    // The controller is down, which the client has detected, and another broker takes over.
     on_cluster(&c, |cluster| cluster.set_reachable(BrokerId(1), false));
     let error = c.describe_configs(of_broker("1"), &within(SHORT)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
@@ -279,7 +282,7 @@ fn the_controller_is_looked_for_until_it_is_found() {
     });
     let made = c.create_topics(vec![topic("u")], &within(LONG)).unwrap();
     assert_eq!(codes(&made), [("u", ErrorCode::NO_ERROR)]);
-    // Who was named is asked, whatever it says.
+    // A broker named by the call receives the request in any case.
     on_cluster(&c, |cluster| {
         cluster.clear_request_errors(ApiKey::CREATE_TOPICS);
         cluster.push_request_errors(ApiKey::CREATE_TOPICS, &[protocol(ErrorCode::NOT_CONTROLLER)]);
@@ -297,7 +300,7 @@ fn protocol(code: ErrorCode) -> ottla_protocol::ErrorCode {
 }
 
 #[test]
-fn what_may_have_been_done_is_not_asked_for_twice() {
+fn request_with_unknown_outcome_is_not_retried() {
     let c = with_cluster();
     let lose = |api| {
         on_cluster(&c, |cluster| {
@@ -313,7 +316,7 @@ fn what_may_have_been_done_is_not_asked_for_twice() {
     assert_eq!(error.code, ErrorCode::L_TRANSPORT, "{error}");
     assert!(error.message.contains("may have done"), "{error}");
     assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("t")), Some(2));
-    // Asking does no harm, and neither does checking.
+    // Describe and validate-only requests are retried, since they change nothing.
     lose(ApiKey::DESCRIBE_CONFIGS);
     assert!(!describe(&c, ResourceType::TOPIC, "t", &[]).configs.is_empty());
     lose(ApiKey::CREATE_TOPICS);
@@ -326,7 +329,7 @@ fn what_may_have_been_done_is_not_asked_for_twice() {
 }
 
 #[test]
-fn what_was_begun_is_an_error_only_for_who_waits() {
+fn brokers_timeout_is_an_error_unless_operation_timeout_is_zero() {
     let c = with_cluster();
     let begin = |operation_timeout| {
         on_cluster(&c, |cluster| {
@@ -345,7 +348,7 @@ fn what_was_begun_is_an_error_only_for_who_waits() {
 }
 
 #[test]
-fn results_come_to_the_queue_once_and_in_time() {
+fn each_result_arrives_once_and_in_time() {
     let c = with_cluster();
     let queue = Queue::new();
     let hang = Fault {
@@ -364,14 +367,14 @@ fn results_come_to_the_queue_once_and_in_time() {
     c.send_admin_request(request(), within(LONG), queue.clone(), 8);
     c.destroy();
     c.send_admin_request(request(), within(LONG), queue.clone(), 9);
-    let mut told = Vec::new();
+    let mut results = Vec::new();
     while let Some(Event::Admin(result)) = queue.pop(Some(Duration::ZERO)) {
-        told.push((result.opaque, result.outcome.unwrap_err().code));
+        results.push((result.opaque, result.outcome.unwrap_err().code));
     }
-    assert_eq!(told, [(8, ErrorCode::L_DESTROY), (9, ErrorCode::L_DESTROY)]);
+    assert_eq!(results, [(8, ErrorCode::L_DESTROY), (9, ErrorCode::L_DESTROY)]);
 }
 
-/// How many connections a client has lost.
+/// Counts the connections that a client has lost.
 #[derive(Debug, Default)]
 struct Losses(AtomicUsize);
 
@@ -382,7 +385,7 @@ impl Interceptor for Losses {
 }
 
 #[test]
-fn an_impatient_caller_costs_no_connection() {
+fn short_request_timeout_closes_no_connection() {
     let losses = Arc::new(Losses::default());
     let hooks = ClientHooks {
         interceptor: Some(losses.clone()),
@@ -411,7 +414,7 @@ fn an_impatient_caller_costs_no_connection() {
 }
 
 #[test]
-fn nobody_to_ask_is_told_in_time() {
+fn call_without_a_broker_times_out() {
     let c = client(&[("bootstrap.servers", "127.0.0.1:1"), ("log_level", "0")]);
     let error = c.create_topics(vec![topic("t")], &within(SHORT)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");

@@ -15,13 +15,13 @@ use ottla::types::{ClientKind, TopicHooks, TopicPartition};
 const DEADLINE: Duration = Duration::from_secs(60);
 const PARTITIONS: i32 = 4;
 
-/// A cluster with topics of four partitions, which lives as long as its producer, and who reads from it.
+/// A cluster with topics of four partitions, which lives as long as its producer, and the members that read from it.
 struct World {
     producer: Client,
     servers: String,
     produced: usize,
     members: Vec<(&'static str, Client)>,
-    /// How often each record was taken.
+    /// The number of times that each record was consumed.
     taken: BTreeMap<String, usize>,
 }
 
@@ -53,7 +53,7 @@ impl World {
             self.producer.produce(&topic, partition, record, true).unwrap();
             self.produced += 1;
         }
-        // The first record makes the topic, and a member that asks for it before is told that there is none.
+        // The first record creates the topic; members that request its metadata before get an error.
         let end = Instant::now() + DEADLINE;
         while self.producer.outq_len() > 0 {
             assert!(
@@ -78,7 +78,7 @@ impl World {
         self.members.push((name, member));
     }
 
-    /// Closes a member and goes on reading with the others meanwhile.
+    /// Closes a member while the others continue to read.
     fn leave(&mut self, name: &str) {
         let index = self.members.iter().position(|m| m.0 == name).unwrap();
         let (_, member) = self.members.remove(index);
@@ -93,7 +93,7 @@ impl World {
         }
     }
 
-    /// Takes what is there.
+    /// Consumes the available records.
     fn read(&mut self) {
         for (name, member) in &self.members {
             let mut wait = Some(Duration::from_millis(2));
@@ -111,7 +111,7 @@ impl World {
         }
     }
 
-    /// Reads until the members have so many partitions each, no two the same.
+    /// Reads until the members have this number of partitions each, without overlap.
     fn settle(&mut self, counts: &[(&str, usize)]) {
         let end = Instant::now() + DEADLINE;
         loop {
@@ -133,7 +133,7 @@ impl World {
         }
     }
 
-    /// Reads until every record was taken.
+    /// Reads until every record was consumed.
     fn read_all(&mut self) {
         let end = Instant::now() + DEADLINE;
         while self.taken.len() < self.produced {
@@ -156,7 +156,7 @@ fn client(kind: ClientKind, mut conf: Conf) -> Client {
 const CONSUMER: &[(&str, &str)] = &[("group.protocol", "consumer")];
 
 #[test]
-fn members_come_and_go_and_every_record_is_read_once() {
+fn joining_and_leaving_members_read_every_record_once() {
     let mut w = World::new();
     w.produce("t", 1000);
     w.join("a", &["t"], CONSUMER);
@@ -175,13 +175,13 @@ fn members_come_and_go_and_every_record_is_read_once() {
     w.settle(&[("b", 2), ("d", 2)]);
     w.produce("t", 1000);
     w.read_all();
-    // Everybody committed before giving up, so nobody read what another had read.
+    // Each member commits before revocation, so no record is consumed twice.
     let twice = w.taken.values().filter(|n| **n > 1).count();
     assert_eq!(twice, 0);
 }
 
 #[test]
-fn topics_that_fit_the_pattern_are_read_when_they_come() {
+fn pattern_subscription_reads_new_topics() {
     let mut w = World::new();
     w.produce("metrics.cpu", 100);
     w.produce("other", 4);
@@ -194,7 +194,7 @@ fn topics_that_fit_the_pattern_are_read_when_they_come() {
 }
 
 #[test]
-fn a_group_moves_from_the_classic_protocol_and_back_while_it_works() {
+fn group_migrates_from_the_classic_protocol_and_back() {
     let mut w = World::new();
     w.produce("t", 400);
     let classic = &[("partition.assignment.strategy", "range")];

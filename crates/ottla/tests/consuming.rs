@@ -29,7 +29,7 @@ fn client(kind: ClientKind, settings: &[(&str, &str)], topic: &[(&str, &str)]) -
     Client::new(kind, client, topic, ClientHooks::default()).unwrap()
 }
 
-/// A cluster with `n` records in topic `t`, round-robin over its partitions. The cluster lives as long as the client.
+/// Creates a cluster with `n` records in topic `t`, round-robin over its partitions. It lives as long as the client.
 fn cluster(n: usize, codec: &str) -> (Client, String) {
     let settings = [
         ("test.mock.num.brokers", "3"),
@@ -57,7 +57,7 @@ fn cluster(n: usize, codec: &str) -> (Client, String) {
     (p, servers)
 }
 
-/// Takes records until `n` are there or an end is told; gives the values and offsets by partition.
+/// Consumes until `n` records or an end of partition; returns values and offsets by partition.
 fn take(c: &Client, n: usize) -> BTreeMap<i32, Vec<(i64, String)>> {
     let mut got: BTreeMap<i32, Vec<(i64, String)>> = BTreeMap::new();
     let mut count = 0;
@@ -123,7 +123,7 @@ fn assigned_partitions_are_read_once_and_in_order_with_every_codec() {
 }
 
 #[test]
-fn a_small_budget_still_brings_everything() {
+fn small_fetch_budget_delivers_everything() {
     const N: usize = 40_000;
     let (_p, servers) = cluster(N, "zstd");
     let settings = [
@@ -140,7 +140,7 @@ fn a_small_budget_still_brings_everything() {
 }
 
 #[test]
-fn a_group_goes_on_where_it_left_off() {
+fn group_continues_at_committed_offsets() {
     const N: usize = 4000;
     let (_p, servers) = cluster(N, "none");
     let settings = [("bootstrap.servers", servers.as_str()), ("group.id", "g")];

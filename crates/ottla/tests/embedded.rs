@@ -1,6 +1,6 @@
 //! Clients on the embedded cluster, over real sockets.
 
-// A failed expectation ends a test.
+// A failed expectation fails a test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -43,7 +43,7 @@ fn produce(client: &Client, topic: &Arc<Topic>, partition: i32, value: &[u8], op
     client.produce(topic, partition, record, true).unwrap();
 }
 
-/// Serves delivery reports until `n` records are reported; gives opaque, partition and offset of each.
+/// Serves delivery reports until `n` records are reported; returns opaque, partition and offset of each.
 fn deliveries(client: &Client, n: usize) -> Vec<(usize, i32, i64)> {
     let mut out = Vec::new();
     let end = Instant::now() + DEADLINE;
@@ -87,7 +87,7 @@ fn every_record_is_reported_once_and_in_order() {
 }
 
 #[test]
-fn metadata_and_a_cluster_id_come_from_the_brokers() {
+fn metadata_and_cluster_id_are_requested_from_brokers() {
     let p = client(ClientKind::Producer, &[("test.mock.num.brokers", "2")]);
     let reply = p
         .metadata(MetadataScope::Topics(vec!["made-by-asking".into()]), Some(DEADLINE))
@@ -97,7 +97,7 @@ fn metadata_and_a_cluster_id_come_from_the_brokers() {
 }
 
 #[test]
-fn a_closed_port_is_an_error_and_ends_in_time() {
+fn metadata_from_a_closed_port_fails_in_time() {
     let p = client(
         ClientKind::Producer,
         &[("bootstrap.servers", "127.0.0.1:1"), ("message.timeout.ms", "300")],

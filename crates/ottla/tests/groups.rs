@@ -23,7 +23,7 @@ fn client(kind: ClientKind, settings: &[(&str, &str)]) -> Client {
     Client::new(kind, client, topic, ClientHooks::default()).unwrap()
 }
 
-/// A cluster of three brokers with these groups, each with one committed offset.
+/// Creates a cluster of three brokers with these groups, each with one committed offset.
 fn cluster(groups: &[String]) -> Client {
     let p = client(ClientKind::Producer, &[("test.mock.num.brokers", "3")]);
     let servers = p.with_embedded(|e| e.bootstrap_servers()).unwrap();
@@ -53,7 +53,7 @@ fn cut_off(p: &Client, broker: i32) {
 }
 
 #[test]
-fn what_the_other_brokers_told_is_there_when_one_is_down() {
+fn listing_with_a_broker_down_has_the_groups_of_the_others() {
     let groups: Vec<String> = (0..12).map(|i| format!("group-{i}")).collect();
     let p = cluster(&groups);
     let all = p.list_groups(None, DEADLINE).unwrap();
@@ -77,7 +77,7 @@ fn what_the_other_brokers_told_is_there_when_one_is_down() {
             .collect::<BTreeSet<_>>()
     };
     assert_eq!(ids(&listed), named(&all));
-    // Nobody is a member: only offsets were committed.
+    // No members: only offsets were committed.
     let rest = |g: &ConsumerGroupListing| g.is_simple && g.state == "Empty" && g.group_type == "classic";
     assert!(listed.groups.iter().all(rest), "{listed:?}");
     for (state, group_type, found) in [
@@ -100,8 +100,8 @@ fn what_the_other_brokers_told_is_there_when_one_is_down() {
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert_eq!(some.error.as_ref().map(|e| e.code), Some(ErrorCode::L_TIMED_OUT));
     assert!(some.groups.iter().all(|g| g.node.0 != down));
-    let told = all.groups.iter().filter(|g| g.node.0 != down).count();
-    assert_eq!(some.groups.len(), told);
+    let expected = all.groups.iter().filter(|g| g.node.0 != down).count();
+    assert_eq!(some.groups.len(), expected);
 
     let listed = p.list_consumer_groups(GroupFilters::default(), &within(2_000)).unwrap();
     let codes: Vec<ErrorCode> = listed.errors.iter().map(|e| e.code).collect();

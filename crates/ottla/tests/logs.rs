@@ -1,4 +1,4 @@
-//! What clients say under each context of `debug`, over real sockets.
+//! Log lines under each context of `debug`, over real sockets.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a failed expectation ends a test
 
@@ -50,12 +50,12 @@ fn produce(client: &Client, topic: &str, n: usize) {
 fn wait(mut done: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !done() {
-        assert!(Instant::now() < end, "it does not come");
+        assert!(Instant::now() < end, "timeout");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// `CONTEXTS FACILITY text` of each line.
+/// Returns `CONTEXTS FACILITY text` of each line.
 fn texts(lines: &Lines) -> Vec<String> {
     let lines = lines.lock().unwrap();
     let text = |l: &LogLine| format!("{} {} {}", l.contexts.names(), l.facility, l.message);
@@ -72,7 +72,7 @@ fn expect(lines: &Lines, fragments: &[&str]) {
 }
 
 #[test]
-fn every_context_says_what_it_is_for() {
+fn each_context_logs_its_lines() {
     let settings = [
         ("test.mock.num.brokers", "2"),
         ("debug", "all"),
@@ -83,7 +83,7 @@ fn every_context_says_what_it_is_for() {
     for call in [TransactionCall::Init, TransactionCall::Begin] {
         p.shared().transact(call, timeout).wait(timeout).unwrap().unwrap();
     }
-    produce(&p, "told", 3);
+    produce(&p, "logged", 3);
     p.shared()
         .transact(TransactionCall::Commit, timeout)
         .wait(timeout)
@@ -99,7 +99,7 @@ fn every_context_says_what_it_is_for() {
         ("debug", "all"),
     ];
     let (c, read) = client(ClientKind::Consumer, &settings);
-    c.subscribe(vec!["told".to_owned()]).unwrap();
+    c.subscribe(vec!["logged".to_owned()]).unwrap();
     wait(|| {
         let event = c.consumer_queue().pop(Some(Duration::from_millis(100)));
         matches!(event, Some(Event::Records(_)))
@@ -115,12 +115,12 @@ fn every_context_says_what_it_is_for() {
             "generic TERMINATE ",
             "broker STATE …/bootstrap: Broker changed state RESOLVE -> CONNECT",
             "broker BROKERS the cluster has 2 broker(s)",
-            "topic TOPIC told: …told [0]: leader is ",
+            "topic TOPIC logged: …logged [0]: leader is ",
             "metadata METADATA …tells of 2 broker(s)",
             "feature APIVERSION …Produce 0-",
-            "queue DEQUEUE told [0]: …leave the queue after ",
-            "msg PRODUCE told [0]: MessageSet with …acks=-1",
-            "msg MSGSET told [0]: MessageSet with …message(s) delivered at offset 0",
+            "queue DEQUEUE logged [0]: …leave the queue after ",
+            "msg PRODUCE logged [0]: MessageSet with …acks=-1",
+            "msg MSGSET logged [0]: MessageSet with …message(s) delivered at offset 0",
             "protocol SEND …Sent ProduceRequest (v",
             "protocol RECV …Received ProduceResponse (v",
             "security CONNECTED …without authentication",
@@ -133,34 +133,34 @@ fn every_context_says_what_it_is_for() {
     expect(
         &read,
         &[
-            "cgrp,consumer SUBSCRIBE subscription: [told]",
+            "cgrp,consumer SUBSCRIBE subscription: [logged]",
             "cgrp CGRPCOORD Group coordinator is 127.0.0.1:… id ",
             "cgrp JOINGROUP joined generation 1 …leader of 1 members",
             "assignor ASSIGN assigning ",
-            "assignor ASSIGN range: …told [0",
+            "assignor ASSIGN range: …logged [0",
             "cgrp,consumer REBALANCE the group assigns all of ",
-            "fetch,consumer POSITION told [0]: starts at offset 0",
+            "fetch,consumer POSITION logged [0]: starts at offset 0",
             "fetch FETCH requesting ",
-            "fetch FETCHED told [0]: …bytes from offset 0",
+            "fetch FETCHED logged [0]: …bytes from offset 0",
             "cgrp,consumer CLOSE closing",
             "cgrp LEAVEGROUP left the group",
         ],
     );
 }
 
-/// `interceptor` and `plugin` are the C library's; `conf` is tested there as well.
+/// `interceptor`, `plugin` and `conf` are tested in the C library.
 #[test]
 fn the_manual_has_a_row_for_each_context() {
     let manual = include_str!("../../../docs/LOGS.md");
     let rows = manual.lines().filter_map(|l| l.strip_prefix("| `")?.split('`').next());
-    let told: BTreeSet<&str> = rows.collect();
+    let documented: BTreeSet<&str> = rows.collect();
     for (name, _) in DEBUG_CONTEXTS {
-        assert!(told.contains(name), "docs/LOGS.md says nothing of {name}");
+        assert!(documented.contains(name), "docs/LOGS.md has no row for {name}");
     }
 }
 
 #[test]
-fn nothing_is_said_under_contexts_that_are_off() {
+fn disabled_contexts_log_nothing() {
     let settings = [("test.mock.num.brokers", "1"), ("debug", "msg")];
     let (p, lines) = client(ClientKind::Producer, &settings);
     produce(&p, "t", 2);
@@ -171,7 +171,7 @@ fn nothing_is_said_under_contexts_that_are_off() {
 }
 
 #[test]
-fn an_outage_of_a_broker_is_a_few_lines() {
+fn outage_of_a_broker_is_few_lines() {
     let settings = [
         ("test.mock.num.brokers", "1"),
         ("reconnect.backoff.ms", "5"),
@@ -185,7 +185,7 @@ fn an_outage_of_a_broker_is_a_few_lines() {
             .unwrap();
     };
     reach(false);
-    // What is produced now waits, and has the broker tried dozens of times.
+    // A queued record causes dozens of connection attempts.
     let topic = p.find_topic("t").unwrap();
     p.produce(&topic, 0, Record::default(), true).unwrap();
     wait(|| texts(&lines).iter().any(|l| l.contains("brokers are down")));

@@ -1,6 +1,6 @@
-//! Statistics of clients on the embedded cluster: each number against what the test did.
+//! Statistics of clients on the embedded cluster: each number is compared with the test's actions.
 
-// A failed expectation ends a test.
+// A failed expectation fails a test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::sync::Arc;
@@ -40,7 +40,7 @@ fn client(kind: ClientKind, settings: &[(&str, &str)]) -> Client {
     Client::new(kind, client, topic, hooks).unwrap()
 }
 
-/// A producer with a cluster of one broker and a topic "t" of two partitions.
+/// Creates a producer with a cluster of one broker and a topic "t" of two partitions.
 fn producer(settings: &[(&str, &str)]) -> (Client, Arc<Topic>) {
     let mut all = vec![("test.mock.num.brokers", "1"), ("statistics.interval.ms", "20")];
     all.extend(settings);
@@ -65,12 +65,12 @@ fn produce(p: &Client, topic: &Arc<Topic>, partition: i32, n: usize) {
     }
 }
 
-/// Serves the main queue until `enough` says yes to a document and those before it.
+/// Serves the main queue until `enough` returns true for the documents so far.
 fn watch(c: &Client, mut enough: impl FnMut(&[Statistics]) -> bool) -> Vec<Statistics> {
     let end = Instant::now() + DEADLINE;
     let mut all = Vec::new();
     loop {
-        // Dropping a delivery is what handling it comes to.
+        // Dropping a delivery serves it.
         if let Some(Event::Stats(document)) = c.main_queue().pop(Some(Duration::from_millis(100))) {
             all.push(*document);
             if enough(&all) {
@@ -94,12 +94,12 @@ fn broker(document: &Statistics) -> &Broker {
     learned.unwrap_or_else(|| panic!("no broker was learned of: {}", document.to_json()))
 }
 
-/// All that was measured while 150 messages were sent in batches of together so many bytes.
+/// Checks all windows after 150 messages were sent in batches with this total size in bytes.
 fn check_windows(all: &[Statistics], bytes: u64) {
     let last = all.last().unwrap();
     let learned = || all.iter().flat_map(|d| d.brokers.values());
     assert_eq!(learned().map(|b| b.int_latency.cnt).sum::<i64>(), 150);
-    // Those of a connection that became a broker's are the broker's: every request is in one window.
+    // A bootstrap connection that becomes a broker's transfers its values: every request is in one window.
     assert_eq!(learned().map(|b| b.rtt.cnt).sum::<i64>() as u64, last.rx);
     assert_eq!(learned().map(|b| b.outbuf_latency.cnt).sum::<i64>() as u64, last.tx);
     let int_latency = learned().map(|b| b.int_latency.max).max().unwrap();
@@ -118,7 +118,7 @@ fn check_windows(all: &[Statistics], bytes: u64) {
 }
 
 #[test]
-fn what_a_producer_has_sent_is_told() {
+fn sent_messages_are_counted() {
     let name = "any \"name\" \\ é";
     let (p, topic) = producer(&[
         ("client.id", name),
@@ -152,18 +152,18 @@ fn what_a_producer_has_sent_is_told() {
     assert!(topic.age_ms <= last.age_us / 1000 && topic.metadata_age_ms >= 0);
     assert_eq!(topic.partitions.keys().copied().collect::<Vec<_>>(), [-1, 0, 1]);
     for (number, n) in [(0, 100), (1, 50)] {
-        let told = partition(last, number);
+        let numbers = partition(last, number);
         assert_eq!(
-            (told.partition, told.broker, told.leader, told.leader_epoch),
+            (numbers.partition, numbers.broker, numbers.leader, numbers.leader_epoch),
             (number, 1, 1, 0)
         );
-        assert_eq!((told.txmsgs, told.msgs, told.acked_msgid), (n, n, n));
-        assert_eq!((told.next_ack_seq as u64, told.next_err_seq as u64), (n, n));
-        assert_eq!((told.msgq_cnt, told.msgq_bytes, told.xmit_msgq_cnt), (0, 0, 0));
-        assert_eq!((told.xmit_msgq_bytes, told.msgs_inflight), (0, 0));
-        assert!(!told.unknown && !told.desired);
+        assert_eq!((numbers.txmsgs, numbers.msgs, numbers.acked_msgid), (n, n, n));
+        assert_eq!((numbers.next_ack_seq as u64, numbers.next_err_seq as u64), (n, n));
+        assert_eq!((numbers.msgq_cnt, numbers.msgq_bytes, numbers.xmit_msgq_cnt), (0, 0, 0));
+        assert_eq!((numbers.xmit_msgq_bytes, numbers.msgs_inflight), (0, 0));
+        assert!(!numbers.unknown && !numbers.desired);
         assert_eq!(
-            (told.fetch_state, told.next_offset, told.consumer_lag),
+            (numbers.fetch_state, numbers.next_offset, numbers.consumer_lag),
             ("none", NONE, -1)
         );
     }
@@ -220,7 +220,7 @@ fn what_a_producer_has_sent_is_told() {
 }
 
 #[test]
-fn what_waits_in_a_producer_is_told() {
+fn queued_messages_are_counted() {
     let (p, topic) = producer(&[("linger.ms", "60000")]);
     produce(&p, &topic, 1, 7);
     let all = watch(&p, |all| {
@@ -228,15 +228,15 @@ fn what_waits_in_a_producer_is_told() {
             .is_some_and(|d| partition(d, -1).msgq_cnt == 0 && d.topics["t"].metadata_age_ms >= 0)
     });
     let last = all.last().unwrap();
-    let told = partition(last, 1);
+    let numbers = partition(last, 1);
     assert_eq!((last.msg_cnt, last.msg_size), (7, 7 * 13));
     assert_eq!(
-        (told.msgq_cnt, told.msgq_bytes, told.msgs, told.txmsgs),
+        (numbers.msgq_cnt, numbers.msgq_bytes, numbers.msgs, numbers.txmsgs),
         (7, 7 * 13, 7, 0)
     );
     assert!(last.eos.is_none());
 
-    // A request that is not answered is in flight; what comes behind it waits, too.
+    // A request without a response is in flight; later messages wait.
     mock(&p, |c| c.set_round_trip_us(ottla_mock::BrokerId(1), 60_000_000));
     p.flush_begin().unwrap();
     let all = watch(&p, |all| all.last().is_some_and(|d| broker(d).waitresp_msg_cnt == 7));
@@ -247,7 +247,7 @@ fn what_waits_in_a_producer_is_told() {
 }
 
 #[test]
-fn messages_without_a_partition_and_brokers_out_of_reach_are_told() {
+fn messages_without_a_partition_and_unreachable_brokers_are_counted() {
     let settings = [("bootstrap.servers", "127.0.0.1:1"), ("statistics.interval.ms", "20")];
     let p = client(ClientKind::Producer, &settings);
     let topic = p.topic("t", None, TopicHooks::default()).unwrap();
@@ -257,8 +257,11 @@ fn messages_without_a_partition_and_brokers_out_of_reach_are_told() {
         all.last().is_some_and(|d| d.topics.contains_key("t") && down(d))
     });
     let last = all.last().unwrap();
-    let told = partition(last, -1);
-    assert_eq!((told.msgq_cnt, told.msgq_bytes, told.unknown), (3, 3 * 13, true));
+    let numbers = partition(last, -1);
+    assert_eq!(
+        (numbers.msgq_cnt, numbers.msgq_bytes, numbers.unknown),
+        (3, 3 * 13, true)
+    );
     assert_eq!((last.topics["t"].metadata_age_ms, last.metadata_cache_cnt), (-1, 0));
     let one = &last.brokers["127.0.0.1:1/bootstrap"];
     assert_eq!(
@@ -289,7 +292,7 @@ fn retries_and_lost_connections_are_counted() {
     assert_eq!(
         learned.map(|b| b.int_latency.cnt).sum::<i64>(),
         1,
-        "that of the first attempt"
+        "the values of the first attempt"
     );
     let before = broker(last).disconnects;
 
@@ -303,7 +306,7 @@ fn retries_and_lost_connections_are_counted() {
 }
 
 #[test]
-fn requests_that_are_not_answered_in_time_are_counted() {
+fn request_timeouts_are_counted() {
     let (p, topic) = producer(&[
         ("linger.ms", "0"),
         ("socket.timeout.ms", "300"),
@@ -318,7 +321,7 @@ fn requests_that_are_not_answered_in_time_are_counted() {
 }
 
 #[test]
-fn a_fatal_error_is_told() {
+fn fatal_error_is_in_the_document() {
     let (p, _) = producer(&[("enable.idempotence", "true")]);
     let code = ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER;
     p.test_fatal_error(code, "for \"testing\"").unwrap();
@@ -330,7 +333,7 @@ fn a_fatal_error_is_told() {
 }
 
 #[test]
-fn a_transaction_is_followed() {
+fn transaction_states_are_in_the_document() {
     let (p, topic) = producer(&[("transactional.id", "tx"), ("linger.ms", "0")]);
     let call = |call| p.shared().transact(call, Some(DEADLINE)).wait(None).unwrap().unwrap();
     let state = |wanted: &str| {
@@ -364,7 +367,7 @@ fn a_transaction_is_followed() {
     assert_eq!(document.brokers["TxnCoordinator/1"].source, "logical");
     call(TransactionCall::Commit);
     let eos = state("Ready").eos.unwrap();
-    // KIP-890: the end of a transaction gives the next epoch.
+    // KIP-890: each EndTxn response contains the next epoch.
     assert_eq!((eos.producer_id, eos.producer_epoch, eos.epoch_cnt), (id, epoch + 1, 2));
 
     mock(&p, |c| {
@@ -386,7 +389,7 @@ fn a_transaction_is_followed() {
     assert!(state("Ready").eos.unwrap().epoch_cnt >= 3);
 }
 
-/// A consumer of the cluster's group, with 50 messages in partition 0.
+/// Creates a consumer in a group, with 50 messages in partition 0.
 fn consumer(settings: &[(&str, &str)]) -> (Client, Client) {
     let (p, topic) = producer(&[("linger.ms", "0")]);
     produce(&p, &topic, 0, 50);
@@ -404,7 +407,7 @@ fn consumer(settings: &[(&str, &str)]) -> (Client, Client) {
     (p, c)
 }
 
-/// Takes `n` messages.
+/// Consumes `n` messages.
 fn take(c: &Client, n: usize) {
     let end = Instant::now() + DEADLINE;
     let mut taken = 0;
@@ -422,7 +425,7 @@ fn until(c: &Client, enough: impl Fn(&Statistics) -> bool) -> Statistics {
 }
 
 #[test]
-fn a_group_member_and_its_lag_are_told() {
+fn group_member_and_lag_are_in_the_document() {
     let (_p, c) = consumer(&[]);
     let document = until(&c, |_| true);
     let group = document.cgrp.as_ref().unwrap();
@@ -438,17 +441,23 @@ fn a_group_member_and_its_lag_are_told() {
     take(&c, 20);
     let waiting = |d: &Statistics| d.topics.get("t").is_some_and(|t| t.partitions[&0].fetchq_cnt == 30);
     let document = until(&c, |d| waiting(d) && partition(d, 1).fetch_state == "active");
-    let told = partition(&document, 0);
-    assert_eq!((told.rxmsgs, told.msgs, document.rxmsgs), (50, 50, 50));
-    assert!(told.rxbytes >= 50 * 13 && told.rxbytes == document.rxmsg_bytes && told.fetchq_size > 0);
-    assert_eq!((told.fetch_state, told.desired, told.broker), ("active", true, 1));
-    assert_eq!((told.app_offset, told.stored_offset, told.next_offset), (20, 20, 50));
-    assert_eq!((told.lo_offset, told.hi_offset, told.ls_offset), (0, 50, 50));
-    assert_eq!((told.query_offset, told.stored_leader_epoch), (offset::STORED, 0));
-    assert_eq!((told.committed_offset, told.committed_leader_epoch), (NONE, -1));
-    assert_eq!((told.consumer_lag, told.consumer_lag_stored), (-1, 30));
-    assert_eq!((told.eof_offset, partition(&document, 1).eof_offset), (50, 0));
-    assert_eq!((told.txmsgs, told.rx_ver_drops), (0, 0));
+    let numbers = partition(&document, 0);
+    assert_eq!((numbers.rxmsgs, numbers.msgs, document.rxmsgs), (50, 50, 50));
+    assert!(numbers.rxbytes >= 50 * 13 && numbers.rxbytes == document.rxmsg_bytes && numbers.fetchq_size > 0);
+    assert_eq!(
+        (numbers.fetch_state, numbers.desired, numbers.broker),
+        ("active", true, 1)
+    );
+    assert_eq!(
+        (numbers.app_offset, numbers.stored_offset, numbers.next_offset),
+        (20, 20, 50)
+    );
+    assert_eq!((numbers.lo_offset, numbers.hi_offset, numbers.ls_offset), (0, 50, 50));
+    assert_eq!((numbers.query_offset, numbers.stored_leader_epoch), (offset::STORED, 0));
+    assert_eq!((numbers.committed_offset, numbers.committed_leader_epoch), (NONE, -1));
+    assert_eq!((numbers.consumer_lag, numbers.consumer_lag_stored), (-1, 30));
+    assert_eq!((numbers.eof_offset, partition(&document, 1).eof_offset), (50, 0));
+    assert_eq!((numbers.txmsgs, numbers.rx_ver_drops), (0, 0));
     let group = document.cgrp.as_ref().unwrap();
     assert_eq!(
         (group.state, group.join_state, group.assignment_size),
@@ -475,17 +484,20 @@ fn a_group_member_and_its_lag_are_told() {
         (30, 0)
     );
     let json: serde_json::Value = serde_json::from_str(&document.to_json()).unwrap();
-    let told = &json["topics"]["t"]["partitions"]["0"];
+    let numbers = &json["topics"]["t"]["partitions"]["0"];
     assert_eq!(
-        (&told["committed_offset"], &told["commited_offset"]),
+        (&numbers["committed_offset"], &numbers["commited_offset"]),
         (&20.into(), &20.into())
     );
 
     c.pause(vec![TopicPartition::new("t", 0)]).unwrap();
     let document = until(&c, |d| partition(d, 0).fetch_state == "stopped");
-    let told = partition(&document, 0);
-    assert_eq!((told.rx_ver_drops, told.fetchq_cnt, told.fetchq_size), (30, 0, 0));
-    assert_eq!((told.next_offset, told.rxmsgs), (20, 50));
+    let numbers = partition(&document, 0);
+    assert_eq!(
+        (numbers.rx_ver_drops, numbers.fetchq_cnt, numbers.fetchq_size),
+        (30, 0, 0)
+    );
+    assert_eq!((numbers.next_offset, numbers.rxmsgs), (20, 50));
 
     c.unsubscribe().unwrap();
     let gone = |d: &Statistics| {
@@ -495,34 +507,39 @@ fn a_group_member_and_its_lag_are_told() {
     };
     let document = until(&c, gone);
     assert_eq!(document.cgrp.as_ref().unwrap().rebalance_cnt, 2);
-    let told = partition(&document, 0);
+    let numbers = partition(&document, 0);
     assert_eq!(
-        (told.fetch_state, told.desired, told.consumer_lag, told.rxmsgs),
+        (
+            numbers.fetch_state,
+            numbers.desired,
+            numbers.consumer_lag,
+            numbers.rxmsgs
+        ),
         ("none", false, -1, 50)
     );
     assert!(broker(&document).toppars.is_empty());
 }
 
 #[test]
-fn a_partition_of_the_legacy_api_is_counted_and_reads_from_the_place_asked_for() {
+fn consume_start_is_counted_and_reads_from_its_offset() {
     let (_p, c) = consumer(&[("isolation.level", "read_committed")]);
     let topic = c.topic("t", None, TopicHooks::default()).unwrap();
     c.consume_start(&topic, 0, 45, None).unwrap();
     let document = until(&c, |d| d.topics.get("t").is_some_and(|t| t.partitions[&0].rxmsgs == 5));
-    let told = partition(&document, 0);
+    let numbers = partition(&document, 0);
     assert_eq!(
-        (document.simple_cnt, told.query_offset, told.next_offset),
+        (document.simple_cnt, numbers.query_offset, numbers.next_offset),
         (1, NONE, 50)
     );
     assert_eq!(
-        (told.ls_offset, told.app_offset, told.consumer_lag_stored),
+        (numbers.ls_offset, numbers.app_offset, numbers.consumer_lag_stored),
         (50, NONE, -1)
     );
     assert_eq!(document.cgrp.unwrap().assignment_size, 0);
 }
 
 #[test]
-fn a_member_of_the_consumer_protocol_is_told_as_well() {
+fn consumer_protocol_member_is_in_the_document() {
     let (_p, c) = consumer(&[("group.protocol", "consumer")]);
     c.subscribe(vec!["t".into()]).unwrap();
     take(&c, 50);
@@ -538,7 +555,7 @@ fn a_member_of_the_consumer_protocol_is_told_as_well() {
 }
 
 #[test]
-fn an_application_that_does_not_poll_does_not_fill_the_memory() {
+fn waiting_documents_are_limited() {
     let settings = [("bootstrap.servers", "127.0.0.1:1"), ("statistics.interval.ms", "1")];
     let p = client(ClientKind::Producer, &settings);
     let end = Instant::now() + DEADLINE;
@@ -553,7 +570,7 @@ fn an_application_that_does_not_poll_does_not_fill_the_memory() {
 }
 
 #[test]
-fn nobody_who_listens_means_no_statistics() {
+fn no_receiver_means_no_statistics() {
     let mut conf = Conf::new();
     conf.set("bootstrap.servers", "127.0.0.1:1").unwrap();
     conf.set("statistics.interval.ms", "1").unwrap();

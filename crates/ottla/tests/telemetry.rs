@@ -13,7 +13,7 @@ use ottla_mock::{ClusterConfig, EmbeddedCluster, Fault, FaultAction, MetricsPush
 use ottla_protocol::compression::Codec;
 use ottla_protocol::{ApiKey, ErrorCode};
 
-/// A cluster that wants metrics, and the names of the requests for them that it got.
+/// A cluster that subscribes to metrics, with the telemetry requests that it received.
 struct World {
     cluster: EmbeddedCluster,
     requests: Arc<Mutex<Vec<String>>>,
@@ -62,7 +62,7 @@ impl World {
         self.cluster.with(|c| c.pushed_metrics().to_vec())
     }
 
-    /// Waits for so many pushes.
+    /// Waits for this number of pushes.
     fn await_pushes(&self, n: usize) -> Vec<MetricsPush> {
         wait(|| self.pushes().len() >= n);
         self.pushes()
@@ -77,7 +77,7 @@ impl World {
 fn wait(mut done: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(30);
     while !done() {
-        assert!(Instant::now() < end, "it does not come");
+        assert!(Instant::now() < end, "timeout");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -96,7 +96,7 @@ fn produce(client: &Client) {
 }
 
 #[test]
-fn a_producer_pushes_what_is_wanted_and_says_when_it_ends() {
+fn producer_pushes_subscribed_metrics_and_a_terminating_push() {
     let w = World::new(Some(MetricsSubscription {
         push_interval_ms: 500,
         ..often()
@@ -130,9 +130,9 @@ fn a_producer_pushes_what_is_wanted_and_says_when_it_ends() {
     assert_eq!(w.count("GetTelemetrySubscriptions"), 1);
 }
 
-/// The broker takes the push under way at once, and its answer is long on its way.
+/// The broker processes the push in flight immediately, and its response is delayed.
 #[test]
-fn a_client_that_ends_while_a_push_is_under_way_makes_a_last_one() {
+fn termination_during_a_push_sends_a_last_push() {
     let w = World::new(Some(often()));
     let p = w.client(ClientKind::Producer, &[]);
     let late = Fault {
@@ -150,7 +150,7 @@ fn a_client_that_ends_while_a_push_is_under_way_makes_a_last_one() {
 }
 
 #[test]
-fn a_consumer_tells_of_its_group() {
+fn consumer_pushes_group_metrics() {
     let w = World::new(Some(often()));
     produce(&w.client(ClientKind::Producer, &[("enable.metrics.push", "false")]));
     let settings = [
@@ -169,12 +169,12 @@ fn a_consumer_tells_of_its_group() {
             "poll.idle.ratio.avg",
         ];
         let pushes = w.pushes();
-        let told = |name: &&str| {
+        let is_pushed = |name: &&str| {
             pushes
                 .iter()
                 .any(|p| says(p, &format!("org.apache.kafka.consumer.{name}")))
         };
-        names.iter().all(told)
+        names.iter().all(is_pushed)
     });
     let last = w.pushes().pop().unwrap();
     for attribute in ["group_id", "readers", "group_member_id", "client_rack", "r1"] {
@@ -183,7 +183,7 @@ fn a_consumer_tells_of_its_group() {
 }
 
 #[test]
-fn nothing_is_sent_where_nothing_is_wanted() {
+fn no_subscription_means_no_push() {
     let unaware = World::new(None);
     let p = unaware.client(ClientKind::Producer, &[]);
     produce(&p);
@@ -212,7 +212,7 @@ fn nothing_is_sent_where_nothing_is_wanted() {
 }
 
 #[test]
-fn only_what_begins_with_a_wanted_name_is_pushed() {
+fn only_metrics_with_a_subscribed_prefix_are_pushed() {
     let some = MetricsSubscription {
         names: vec!["org.apache.kafka.producer.connection.".into()],
         ..often()
@@ -227,7 +227,7 @@ fn only_what_begins_with_a_wanted_name_is_pushed() {
 }
 
 #[test]
-fn each_codec_that_the_cluster_prefers_is_used() {
+fn push_uses_the_preferred_codec() {
     for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::None] {
         let subscription = MetricsSubscription {
             codecs: vec![codec, Codec::Zstd],
@@ -243,11 +243,11 @@ fn each_codec_that_the_cluster_prefers_is_used() {
 }
 
 #[test]
-fn refusals_are_answered_as_the_protocol_says() {
+fn push_errors_are_handled_by_code() {
     let w = World::new(Some(often()));
     let p = w.client(ClientKind::Producer, &[]);
     w.await_pushes(1);
-    // Another subscription: it is asked for at once, and pushed for.
+    // UNKNOWN_SUBSCRIPTION_ID: the client requests the new subscription immediately and pushes for it.
     w.cluster.with(|c| c.subscribe_to_metrics(Some(often())));
     wait(|| w.pushes().last().is_some_and(|push| push.subscription_id == 2));
     assert_eq!(w.count("GetTelemetrySubscriptions"), 2);
@@ -262,7 +262,7 @@ fn refusals_are_answered_as_the_protocol_says() {
         let n = w.pushes().len();
         w.await_pushes(n + 1);
     }
-    // What is not understood once will not be the next time.
+    // A permanent error ends the pushes.
     refuse(ErrorCode::INVALID_RECORD);
     let n = w.count("PushTelemetry");
     wait(|| w.count("PushTelemetry") > n);
@@ -273,7 +273,7 @@ fn refusals_are_answered_as_the_protocol_says() {
 }
 
 #[test]
-fn what_the_cluster_would_not_take_is_not_pushed() {
+fn push_above_the_clusters_limit_is_skipped() {
     let tiny = MetricsSubscription {
         max_bytes: 10,
         ..often()

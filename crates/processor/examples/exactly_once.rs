@@ -1,12 +1,12 @@
-//! Reads a topic, makes another record of each, and writes these to a second topic, so that each record read has its effect
+//! Reads a topic, derives one record from each, and writes these to a second topic, so that each input record has its effect
 //! there exactly once.
 //!
 //! ```text
 //! exactly_once APPLICATION INPUT OUTPUT PROPERTY=VALUE...
 //! ```
 //!
-//! What it makes is the record with a `+` behind it, in the partition of the same number. It runs until its standard input
-//! ends (Ctrl-D). `bootstrap.servers` must be among the properties, which are those of `ottla_processor::ProcessorConf`.
+//! The output is the input value with a `+` appended, in the partition of the same number. The program runs until its standard
+//! input ends (Ctrl-D). `bootstrap.servers` must be among the properties, which are those of `ottla_processor::ProcessorConf`.
 
 use std::io::Read;
 
@@ -33,7 +33,7 @@ fn main() -> Result<(), ProcessError> {
     let mut conf = ProcessorConf::new(application, &[input]);
     conf.set("processing.guarantee", "exactly_once")?;
     for property in properties {
-        let (name, value) = property.split_once('=').ok_or("PROPERTY=VALUE is wanted")?;
+        let (name, value) = property.split_once('=').ok_or("not PROPERTY=VALUE")?;
         conf.set(name, value)?;
     }
     let topic = output.clone();
@@ -42,7 +42,7 @@ fn main() -> Result<(), ProcessError> {
     })?;
     let stopper = processor.stopper();
     std::thread::spawn(move || {
-        // The end of the input, or an error, ends the loop.
+        // The end of the input, or an error, stops the loop.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         stopper.stop();
     });

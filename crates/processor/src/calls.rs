@@ -1,4 +1,4 @@
-//! The loop's calls to its clients, none of which blocks.
+//! The loop's calls to its clients. None of them blocks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use ottla::reply::Reply;
 use ottla::sys::Instant;
 use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition};
 
-/// An answer to come.
+/// A pending reply.
 #[derive(Debug)]
 pub(crate) enum PendingReply {
     Done(Arc<Reply<Result<(), Error>>>),
@@ -20,7 +20,7 @@ pub(crate) enum PendingReply {
 }
 
 impl PendingReply {
-    /// The answer, which is waited for as long as `wait_max`.
+    /// Waits for the reply for at most `wait_max`; `None` if there is none yet.
     pub(crate) fn poll(&self, wait_max: Duration) -> Option<Result<Vec<PartitionOffset>, Error>> {
         fn within<T>(reply: &Reply<T>, wait_max: Duration) -> Option<T> {
             match wait_max {
@@ -41,7 +41,7 @@ impl PendingReply {
 pub(crate) struct Calls {
     pub(crate) consumer: Arc<Shared>,
     pub(crate) producer: Arc<Shared>,
-    /// The producer's linger is cut short.
+    /// The producer currently ignores linger.
     linger_is_cut: bool,
 }
 
@@ -54,7 +54,7 @@ impl Calls {
         }
     }
 
-    /// Goes on with another producer.
+    /// Continues with another producer.
     pub(crate) fn replace_producer(&mut self, producer: Arc<Shared>) {
         self.producer = producer;
         self.linger_is_cut = false;
@@ -64,40 +64,40 @@ impl Calls {
         self.consumer.clock.now()
     }
 
-    fn consume(&self, make: impl FnOnce(Arc<Reply<Result<(), Error>>>) -> ConsumerCommand) -> PendingReply {
+    fn request(&self, make: impl FnOnce(Arc<Reply<Result<(), Error>>>) -> ConsumerCommand) -> PendingReply {
         let reply = Reply::new();
         self.consumer.send(ClientCommand::Consumer(make(reply.clone())));
         PendingReply::Done(reply)
     }
 
-    fn ask_rows(&self, make: impl FnOnce(Arc<Reply<OffsetsResult>>) -> ConsumerCommand) -> PendingReply {
+    fn request_rows(&self, make: impl FnOnce(Arc<Reply<OffsetsResult>>) -> ConsumerCommand) -> PendingReply {
         let reply = Reply::new();
         self.consumer.send(ClientCommand::Consumer(make(reply.clone())));
         PendingReply::Rows(reply)
     }
 
     pub(crate) fn subscribe(&self, topics: Vec<String>) -> PendingReply {
-        self.consume(|reply| ConsumerCommand::Subscribe { topics, reply })
+        self.request(|reply| ConsumerCommand::Subscribe { topics, reply })
     }
 
-    /// Takes up what the group gives, from the committed offsets on.
+    /// Assigns partitions of a rebalance, from the committed offsets on.
     pub(crate) fn assign(&self, partitions: Vec<PartitionOffset>, incremental: bool) -> PendingReply {
-        self.consume(|reply| match incremental {
+        self.request(|reply| match incremental {
             true => ConsumerCommand::IncrementalAssign { partitions, reply },
             false => ConsumerCommand::Assign { partitions, reply },
         })
     }
 
-    /// Gives up what the group wants back.
+    /// Unassigns partitions of a rebalance.
     pub(crate) fn unassign(&self, partitions: Vec<TopicPartition>, incremental: bool) -> PendingReply {
-        self.consume(|reply| match incremental {
+        self.request(|reply| match incremental {
             true => ConsumerCommand::IncrementalUnassign { partitions, reply },
             false => ConsumerCommand::Unassign { reply },
         })
     }
 
     pub(crate) fn committed(&self, partitions: Vec<TopicPartition>, deadline: Instant) -> PendingReply {
-        self.ask_rows(|reply| ConsumerCommand::Committed {
+        self.request_rows(|reply| ConsumerCommand::Committed {
             partitions,
             deadline,
             reply,
@@ -105,18 +105,18 @@ impl Calls {
     }
 
     pub(crate) fn seek(&self, partitions: Vec<PartitionOffset>) -> PendingReply {
-        self.ask_rows(|reply| ConsumerCommand::Seek { partitions, reply })
+        self.request_rows(|reply| ConsumerCommand::Seek { partitions, reply })
     }
 
     pub(crate) fn commit_offsets(&self, offsets: Vec<PartitionOffset>) -> PendingReply {
-        self.ask_rows(|reply| ConsumerCommand::Commit {
+        self.request_rows(|reply| ConsumerCommand::Commit {
             offsets: Some(offsets),
             target: CommitTarget::Reply(reply),
         })
     }
 
     pub(crate) fn close_consumer(&self) -> PendingReply {
-        self.consume(|reply| ConsumerCommand::Close { reply })
+        self.request(|reply| ConsumerCommand::Close { reply })
     }
 
     pub(crate) fn transact(&self, call: TransactionCall, deadline: Instant) -> PendingReply {
@@ -130,7 +130,7 @@ impl Calls {
         PendingReply::Done(reply)
     }
 
-    /// Gives up what was produced and is not written yet.
+    /// Discards records that were produced and not acknowledged yet.
     pub(crate) fn purge(&self) -> PendingReply {
         let done = Reply::new();
         self.producer.send(ClientCommand::Producer(ProducerCommand::Purge {
@@ -141,7 +141,7 @@ impl Calls {
         PendingReply::Purged(done)
     }
 
-    /// Who the consumer is in its group at this moment.
+    /// Returns the consumer's current membership in its group.
     pub(crate) fn group(&self) -> Option<GroupMetadata> {
         let GroupInfo {
             group_id,
@@ -158,7 +158,7 @@ impl Calls {
         })
     }
 
-    /// Cuts the producer's linger short, or lets it linger again.
+    /// Makes the producer ignore linger, or apply it again.
     pub(crate) fn cut_linger(&mut self, on: bool) {
         let Some(accumulator) = self.producer.producer.as_ref().filter(|_| self.linger_is_cut != on) else {
             return;
@@ -170,18 +170,18 @@ impl Calls {
         }
     }
 
-    /// Records that were produced and are not reported yet.
+    /// Returns the number of records without a delivery report.
     pub(crate) fn outstanding(&self) -> usize {
         self.producer.producer.as_ref().map_or(0, |a| a.outstanding())
     }
 
-    /// Whether the group rebalances cooperatively.
+    /// Returns true if the group rebalances cooperatively.
     pub(crate) fn is_cooperative(&self) -> bool {
         let registry = self.consumer.consumer.as_ref();
         registry.is_some_and(|r| r.group().protocol == RebalanceProtocol::Cooperative)
     }
 
-    /// Whether others may own the partitions already.
+    /// Returns true if other members may own the partitions already.
     pub(crate) fn is_assignment_lost(&self) -> bool {
         self.consumer.consumer.as_ref().is_some_and(|r| r.is_assignment_lost())
     }

@@ -1,34 +1,34 @@
-//! The read-process-write loop: consume records, make others of them, produce these, and commit how far it came.
+//! The read-process-write loop: consumes records, processes them, produces the results, and commits the input offsets.
 //!
-//! With `processing.guarantee=exactly_once` what was produced and how far the input was read are committed in one
-//! transaction, so that each input record has its effect in the committed output exactly once, whatever fails: processes,
-//! brokers, rebalances, or the application's own code. With `at_least_once` an input record may have its effect more than
-//! once after a failure, but is never passed over.
+//! With `processing.guarantee=exactly_once` the output and the input offsets are committed in one transaction, so that each
+//! input record has its effect in the committed output exactly once, despite failures of processes, brokers and the
+//! application's code, and despite rebalances. With `at_least_once` an input record may have its effect more than once after
+//! a failure, but is never skipped.
 //!
 //! ```text
 //!             ┌──────────────── until commit.interval.ms has passed ───────────────┐
-//!   assigned ─► take a record ─► [`Process::process`] ─► produce what it gave ──────┘
+//!   assigned ─► take a record ─► [`Process::process`] ─► produce its output ──────┘
 //!                     ▲                                   │
 //!                     │        exactly once: offsets into the transaction, then commit it
 //!                     │        at least once: wait for all reports, then commit the offsets
 //!                     ├───────────────────────────────────┤
-//!                     │                                   ▼ anything fails, or partitions were lost
-//!                     └── go back to what is committed ◄── abort
+//!                     │                                   ▼ on a failure, or lost partitions
+//!                     └── seek to committed offsets ◄───── abort
 //! ```
 //!
-//! What applications get wrong when they put this together by themselves is what the loop takes care of:
+//! The loop avoids the usual errors of such applications:
 //!
-//! - Partitions are given up only after what was done with their records is committed. When they are lost without a
-//!   word, the transaction is aborted: its output must not stand beside that of the next owner.
-//! - Offsets are committed under the member's own id and generation (KIP-447): a member that was replaced cannot commit.
-//! - After an abort every partition goes back to what the coordinator says is committed, not to what the client remembers:
-//!   a commit whose answer was lost may have happened.
-//! - A producer that was fenced by a broker's timeout, or by its own request for the transactional id that was served late, is
-//!   replaced; nothing is sent again under an old epoch.
-//! - New owners wait until the transactions of former ones have ended before they read the offset to begin with.
+//! - Partitions are revoked only after the commit of their processed records. If the assignment is lost, the transaction is
+//!   aborted: its output must not be committed beside that of the next owner.
+//! - Offsets are committed under the member's id and generation (KIP-447): a member that was replaced cannot commit.
+//! - After an abort the loop seeks to the offsets that the coordinator returns as committed, not to those that the client
+//!   remembers: a commit whose response was lost may have succeeded.
+//! - A producer that was fenced by a transaction timeout, or by its own delayed InitProducerId request, is replaced; nothing
+//!   is sent again under an old epoch.
+//! - New owners wait for the end of former owners' transactions before they fetch the committed offset.
 //!
-//! [`Worker`] is the loop without threads: whoever owns its clients calls [`Worker::turn`]. [`Processor`] owns two clients
-//! and a worker, and runs it on the caller's thread.
+//! [`Worker`] is the loop without threads: the owner of its clients calls [`Worker::turn`]. [`Processor`] owns two clients
+//! and a worker, which it runs on the caller's thread.
 
 mod calls;
 mod output;

@@ -1,4 +1,4 @@
-//! What [`Process::process`](crate::Process::process) gives, on its way to the producer.
+//! The output of [`Process::process`](crate::Process::process).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use ottla::types::{PARTITION_UA, TopicHooks};
 /// A header's name and value.
 type OwnedHeader = (Vec<u8>, Option<Vec<u8>>);
 
-/// A record that the producer has no room for yet.
+/// A record that waits for space in the producer's queue.
 #[derive(Debug)]
 struct QueuedRecord {
     topic: String,
@@ -36,12 +36,12 @@ impl QueuedRecord {
     }
 }
 
-/// Takes the records that processing gives and produces them in the order in which they come.
+/// Produces the records of the processing in their order.
 #[derive(Debug)]
 pub struct Output {
     producer: Arc<Shared>,
     queued: VecDeque<QueuedRecord>,
-    /// Why a record cannot be produced, which is not its own fault: nothing is taken any more.
+    /// The error of a record that is not the record's fault. No further record is accepted.
     failed: Option<Error>,
 }
 
@@ -63,14 +63,14 @@ impl Output {
         self.send_to(topic, PARTITION_UA, record)
     }
 
-    /// Produces a record, which is committed together with the input record at hand. When the producer's queue is full it
-    /// is kept, and produced before more input is processed. Payloads are copied; the record's `opaque` has no use here.
+    /// Produces a record, which is committed together with the current input record. If the producer's queue is full, the
+    /// record is kept and produced before more input is processed. Payloads are copied; the record's `opaque` is ignored.
     ///
     /// # Errors
-    /// What is the record's own fault: [`MSG_SIZE_TOO_LARGE`](ErrorCode::MSG_SIZE_TOO_LARGE),
+    /// Errors of the record itself: [`MSG_SIZE_TOO_LARGE`](ErrorCode::MSG_SIZE_TOO_LARGE),
     /// [`L_UNKNOWN_PARTITION`](ErrorCode::L_UNKNOWN_PARTITION), [`L_UNKNOWN_TOPIC`](ErrorCode::L_UNKNOWN_TOPIC),
-    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) for a name that no topic can have. The application may go on without it,
-    /// or fail. All other errors are the loop's to handle: it goes back to what is committed.
+    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) for an invalid topic name. The application may continue without the record,
+    /// or fail. The loop handles all other errors: it rolls back to the last commit.
     pub fn send_to(&mut self, topic: &str, partition: i32, record: Record<'_>) -> Result<(), Error> {
         if self.failed.is_some() {
             return Ok(());
@@ -101,7 +101,7 @@ impl Output {
         accumulator.produce(&topic, partition, record)
     }
 
-    /// Produces what is queued, as far as there is room. True when nothing is left.
+    /// Produces queued records while there is space. Returns true if none is left.
     pub(crate) fn flush_queued(&mut self) -> bool {
         while let Some(queued) = self.queued.front() {
             let headers: Vec<_> = queued
@@ -118,7 +118,7 @@ impl Output {
             };
             match self.produce(&queued.topic, queued.partition, record) {
                 Err(e) if e.code == ErrorCode::L_QUEUE_FULL => return false,
-                // What a record's own fault may be is known by now, or would have been told at once.
+                // The record itself is valid: its own errors were returned by `send_to`.
                 Err(e) => {
                     self.failed = Some(e);
                     self.queued.clear();
@@ -131,18 +131,18 @@ impl Output {
         true
     }
 
-    /// Why a record could not be produced since the last call.
+    /// Returns and clears the error of a record that could not be produced.
     pub(crate) fn take_failure(&mut self) -> Option<Error> {
         self.failed.take()
     }
 
-    /// Forgets what is queued: it is to be made again.
+    /// Discards queued records, whose input is processed again.
     pub(crate) fn clear(&mut self) {
         self.queued.clear();
         self.failed = None;
     }
 
-    /// Goes on with another producer.
+    /// Continues with another producer.
     pub(crate) fn replace(&mut self, producer: Arc<Shared>) {
         self.clear();
         self.producer = producer;

@@ -1,4 +1,4 @@
-//! What an application does with records.
+//! The application's processing of records.
 
 use crate::output::Output;
 use ottla::error::Error;
@@ -16,35 +16,36 @@ pub struct Input<'a> {
     pub record: RecordRef<'a>,
 }
 
-/// Why processing failed, in the application's own terms.
+/// The application's error.
 pub type ProcessError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What an application does with records; a closure that takes `(&Input, &mut Output)` is one. All calls come from the thread
-/// that runs the loop, one at a time.
+/// The application's processing of records. Closures that take `(&Input, &mut Output)` implement it. All calls are made on the
+/// thread that runs the loop, one at a time.
 ///
-/// What an application keeps in memory of the records that it has seen (counts, windows) is part of their effect: it has to
-/// go back to where it was at the last [`on_committed`](Self::on_committed) when [`on_rolled_back`](Self::on_rolled_back) is
-/// called, and what belongs to a partition goes to its next owner by way of what was produced.
+/// State that an application derives from records (counts, windows) is part of their effect: it must be reset to its value at
+/// the last [`on_committed`](Self::on_committed) when [`on_rolled_back`](Self::on_rolled_back) is called, and state of a
+/// partition must be transferred to the partition's next owner through produced records.
 pub trait Process {
-    /// Processes one record. Those of a partition come in order.
+    /// Processes one record. Records of a partition are passed in order.
     ///
     /// # Errors
-    /// An error ends the loop: what is not committed is rolled back, and [`Processor::run`](crate::Processor::run) gives it.
+    /// An error ends the loop: uncommitted work is rolled back, and [`Processor::run`](crate::Processor::run) returns the
+    /// error.
     fn process(&mut self, input: &Input<'_>, output: &mut Output) -> Result<(), ProcessError>;
 
-    /// These partitions are processed from now on, each from its committed offset.
+    /// These partitions were assigned and are processed from their committed offsets on.
     fn on_assigned(&mut self, _partitions: &[TopicPartition]) {}
 
-    /// These partitions are another's from now on. What was done with their records is committed, or rolled back.
+    /// These partitions were revoked. The work on their records is committed or rolled back.
     fn on_revoked(&mut self, _partitions: &[TopicPartition]) {}
 
-    /// Everything so far is committed.
+    /// All work so far was committed.
     fn on_committed(&mut self) {}
 
-    /// Everything since the last commit is discardable. Its records come again, here or elsewhere.
+    /// The work since the last commit was rolled back. Its records will be processed again, by this or another instance.
     fn on_rolled_back(&mut self) {}
 
-    /// Something went wrong that the loop gets over by itself.
+    /// An error occurred from which the loop recovers.
     fn on_error(&mut self, _error: &Error) {}
 }
 

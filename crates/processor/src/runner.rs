@@ -14,10 +14,10 @@ use ottla::sys::Rng;
 use ottla::types::ClientKind;
 use std::sync::atomic::AtomicBool;
 
-/// How long a turn may wait.
+/// Maximum wait of a turn.
 const TURN_WAIT_MAX: Duration = Duration::from_secs(1);
 
-/// A read-process-write loop with a consumer and a producer of its own. See the [crate](crate) for what it promises.
+/// A read-process-write loop with its own consumer and producer. See the [crate](crate) for its guarantees.
 ///
 /// ```no_run
 /// use ottla_processor::{Input, Output, ProcessError, Processor, ProcessorConf};
@@ -55,7 +55,7 @@ impl<P> std::fmt::Debug for Processor<P> {
     }
 }
 
-/// Ends a [`Processor`] from any thread, a signal handler's included if that may take a lock.
+/// Stops a [`Processor`]. Thread-safe; takes a lock.
 #[derive(Clone)]
 pub struct Stopper {
     wanted: Arc<AtomicBool>,
@@ -69,7 +69,7 @@ impl std::fmt::Debug for Stopper {
 }
 
 impl Stopper {
-    /// Has [`Processor::run`] commit what was processed, leave the group and return; returns at once.
+    /// Causes [`Processor::run`] to commit the processed records, leave the group and return. Does not wait for that.
     pub fn stop(&self) {
         self.wanted.store(true, std::sync::atomic::Ordering::Release);
         self.queue.wake();
@@ -81,10 +81,10 @@ impl Stopper {
 }
 
 impl<P: Process> Processor<P> {
-    /// Creates the clients; nothing is read before [`run`](Self::run). Clients' log lines are dropped.
+    /// Creates the clients. Nothing is read before [`run`](Self::run). The clients' log lines are dropped.
     ///
     /// # Errors
-    /// `L_INVALID_ARG` for settings that contradict each other or the guarantee, and what creating a client may fail with.
+    /// `L_INVALID_ARG` for settings that contradict each other or the guarantee, and the errors of [`Client::new`].
     pub fn new(conf: ProcessorConf, process: P) -> Result<Self, Error> {
         Self::with_log(conf, process, None)
     }
@@ -124,12 +124,12 @@ impl<P: Process> Processor<P> {
         })
     }
 
-    /// Ends the loop from elsewhere.
+    /// Returns a handle that stops the loop from any thread.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// What processes the records.
+    /// Returns the application's process.
     pub fn process(&self) -> &P {
         self.worker.process()
     }
@@ -137,9 +137,9 @@ impl<P: Process> Processor<P> {
     /// Runs the loop on this thread until it is stopped or fails.
     ///
     /// # Errors
-    /// The application's own error, or a [`struct@Error`] that nothing can be done about: settings or rights that the brokers
-    /// refuse, a position that is gone with `auto.offset.reset=error`, `L_FENCED` when another process has the same `instance.id`
-    /// (only with `exactly_once`). What was not committed is rolled back then.
+    /// The application's error, or a permanent [`struct@Error`]: settings or permissions that brokers reject, an offset out of
+    /// range with `auto.offset.reset=error`, `L_FENCED` if another process has the same `instance.id` (only with
+    /// `exactly_once`). Uncommitted work is rolled back.
     pub fn run(&mut self) -> Result<(), ProcessError> {
         loop {
             if self.stopper.is_wanted() {
@@ -148,7 +148,7 @@ impl<P: Process> Processor<P> {
             match self.worker.turn(TURN_WAIT_MAX) {
                 Turn::Busy | Turn::Idle => {}
                 Turn::NeedsProducer => {
-                    // What the old one still has to say is of no interest, and it must not be heard of any more.
+                    // Remaining events of the old producer are irrelevant and must not be processed.
                     self.producer.destroy();
                     self.producer = make(&self.conf, ClientKind::Producer, &self.hooks)?;
                     self.worker.replace_producer(self.producer.shared().clone());

@@ -1,4 +1,4 @@
-//! The loop's settings, and those of its two clients.
+//! The settings of the loop and of its two clients.
 
 use std::time::Duration;
 
@@ -6,33 +6,34 @@ use ottla::config::{Applies, Conf};
 use ottla::error::{Error, ErrorCode};
 use ottla::sys::Rng;
 
-/// What happens once (`processing.guarantee`).
+/// The processing guarantee (`processing.guarantee`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Guarantee {
-    /// No input record is passed over; after a failure one may have its effect again.
+    /// No input record is skipped; after a failure a record may have its effect again.
     #[default]
     AtLeastOnce,
     /// Each input record has its effect in the committed output exactly once.
     ExactlyOnce,
 }
 
-/// What a [`Worker`](crate::Worker) needs to know.
+/// The settings of a [`Worker`](crate::Worker).
 #[derive(Debug, Clone)]
 pub struct LoopSettings {
     pub(crate) guarantee: Guarantee,
     pub(crate) commit_interval: Duration,
     pub(crate) inputs: Vec<String>,
-    /// `instance.id`, where the application has set it.
+    /// `instance.id`, if the application has set it.
     pub(crate) instance: Option<String>,
     pub(crate) transaction_timeout: Duration,
 }
 
-/// `commit.interval.ms` unless set, as in Kafka Streams: a transaction keeps readers of committed records waiting.
+/// Defaults of `commit.interval.ms`, at least once and exactly once, as in Kafka Streams: readers of committed records wait
+/// for the end of a transaction.
 const COMMIT_INTERVAL_MS: (u32, u32) = (30_000, 100);
-/// `transaction.timeout.ms` unless set: the output of a process that died holds up its readers for so long (KIP-447).
+/// Default of `transaction.timeout.ms`: the output of a process that died blocks its readers for that long (KIP-447).
 const TRANSACTION_TIMEOUT_MS: u32 = 10_000;
 
-/// Properties of the clients that the loop sets by itself, with the way to say what one may want to say by them.
+/// Properties of the clients that the loop sets itself, each with the reason or the alternative.
 const LOOP_PROPERTIES: &[(&str, &str)] = &[
     ("group.id", "it is the application's id"),
     ("transactional.id", "it is made of the application's id and instance.id"),
@@ -46,9 +47,9 @@ const LOOP_PROPERTIES: &[(&str, &str)] = &[
 /// |---|---|---|---|
 /// | `processing.guarantee` | `at_least_once`, `exactly_once` | `at_least_once` | `exactly_once_v2`, the name of Kafka Streams, means the same as `exactly_once`. Brokers must be of 2.5 or newer (KIP-447). |
 /// | `commit.interval.ms` | 1 .. 900000 | 100 with `exactly_once`, 30000 otherwise | Milliseconds from the first record to the commit. |
-/// | `instance.id` | text | random | Names this instance of the application, the same after a restart: what it has left open is then ended at once, rather than after `transaction.timeout.ms`. No two instances may have the same at a time: with `exactly_once` the older one ends with `L_FENCED` when both have work. |
+/// | `instance.id` | text | random | Identifies this instance of the application across restarts: a transaction that it left open is then ended immediately rather than after `transaction.timeout.ms`. Two instances must not have the same id at the same time: with `exactly_once` the older one ends with `L_FENCED` when both have work. |
 /// | `consumer.NAME`, `producer.NAME` | | | A property of one of the clients. |
-/// | any other | | | A property of both clients, or of the one that has it. |
+/// | any other | | | A property of both clients, or of the one to which it applies. |
 ///
 /// Differing from the clients' own defaults, `auto.offset.reset` is `earliest`, `partition.assignment.strategy` is
 /// `cooperative-sticky`, the producer is idempotent, and with `exactly_once` `transaction.timeout.ms` is 10000.
@@ -56,7 +57,7 @@ const LOOP_PROPERTIES: &[(&str, &str)] = &[
 pub struct ProcessorConf {
     application_id: String,
     instance_id: Option<String>,
-    /// The application has chosen that.
+    /// The application has set `instance_id`.
     is_named: bool,
     inputs: Vec<String>,
     guarantee: Guarantee,
@@ -66,8 +67,8 @@ pub struct ProcessorConf {
 }
 
 impl ProcessorConf {
-    /// Defaults, for the application `application_id` (its `group.id`), which reads the topics `inputs`; names that begin
-    /// with `^` are patterns.
+    /// Creates default settings for the application `application_id` (its `group.id`), which reads the topics `inputs`; names
+    /// that begin with `^` are patterns.
     pub fn new(application_id: &str, inputs: &[&str]) -> Self {
         ProcessorConf {
             application_id: application_id.to_owned(),
@@ -84,8 +85,8 @@ impl ProcessorConf {
     /// Sets a property of the table above.
     ///
     /// # Errors
-    /// `L_INVALID_ARG`: the name is unknown, the property does not take the value, or the loop sets it by itself. Nothing has
-    /// changed then.
+    /// `L_INVALID_ARG`: the name is unknown, the value is invalid, or the loop sets the property itself. The settings are
+    /// unchanged then.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Error> {
         match name {
             "processing.guarantee" => {
@@ -129,7 +130,7 @@ impl ProcessorConf {
         }
     }
 
-    /// What the loop itself needs.
+    /// Returns the settings of the loop itself.
     pub fn loop_settings(&self) -> LoopSettings {
         let (at_least_once, exactly_once) = COMMIT_INTERVAL_MS;
         let default = match self.guarantee {
@@ -151,14 +152,13 @@ impl ProcessorConf {
         value.flatten().unwrap_or(TRANSACTION_TIMEOUT_MS.into())
     }
 
-    /// Names the instance by chance where the application has not named it. Settings that are copied afterwards are those of
-    /// the same instance.
+    /// Sets a random `instance.id` unless the application has set one. Later copies of the settings have the same.
     pub(crate) fn name_instance(&mut self, rng: &mut Rng) {
         self.instance_id
             .get_or_insert_with(|| format!("{:016x}{:016x}", rng.next_u64(), rng.next_u64()));
     }
 
-    /// The settings of the consumer.
+    /// Returns the settings of the consumer.
     ///
     /// # Errors
     /// `L_INVALID_ARG`: settings contradict each other or the guarantee.
@@ -175,7 +175,7 @@ impl ProcessorConf {
         {
             return Err(refused(
                 "isolation.level",
-                "must be read_committed for exactly_once: what was aborted would have an effect",
+                "must be read_committed for exactly_once: aborted records would have an effect",
             ));
         }
         let own = [
@@ -191,7 +191,7 @@ impl ProcessorConf {
         Ok(conf)
     }
 
-    /// The settings of the producer, the same each time.
+    /// Returns the settings of the producer, the same each time.
     ///
     /// # Errors
     /// `L_INVALID_ARG`: settings contradict each other or the guarantee.
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn one_setting_turns_exactly_once_on() {
+    fn processing_guarantee_sets_exactly_once() {
         let mut conf = conf();
         conf.set("bootstrap.servers", "h:1").unwrap();
         assert!(!conf.producer().unwrap().is_modified("transactional.id"));
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_go_to_the_client_that_has_them() {
+    fn properties_are_set_on_the_clients_they_apply_to() {
         let mut conf = conf();
         conf.set("linger.ms", "7").unwrap();
         conf.set("fetch.wait.max.ms", "9").unwrap();
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_the_guarantee_is_refused() {
+    fn settings_that_contradict_the_guarantee_are_rejected() {
         let mut c = conf();
         for (name, value) in [
             ("group.id", "x"),

@@ -1,4 +1,4 @@
-//! What was processed since the last commit.
+//! Records processed since the last commit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use ottla::event::PartitionState;
 use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition};
 
-/// A run of records of one partition.
+/// A range of processed records of one partition.
 #[derive(Debug)]
 struct OffsetRange {
     partition: Arc<PartitionState>,
     first: i64,
     next: i64,
-    /// Of the last record.
+    /// The leader epoch of the last record.
     leader_epoch: i32,
 }
 
-/// The records that were processed and are not committed, by partition.
+/// The processed and uncommitted records, by partition.
 #[derive(Debug, Default)]
 pub(crate) struct Uncommitted {
     ranges: BTreeMap<u32, OffsetRange>,
@@ -25,7 +25,7 @@ pub(crate) struct Uncommitted {
 }
 
 impl Uncommitted {
-    /// A record was processed, or passed over in a way that makes it to be read again.
+    /// Adds a record that was processed, or whose processing failed.
     pub(crate) fn note(&mut self, partition: &Arc<PartitionState>, offset: i64, leader_epoch: i32, now: Instant) {
         self.started_at.get_or_insert(now);
         let range = self.ranges.entry(partition.id()).or_insert_with(|| OffsetRange {
@@ -38,7 +38,7 @@ impl Uncommitted {
         range.leader_epoch = leader_epoch;
     }
 
-    /// When the first of the records was processed.
+    /// Returns the time at which the first of the records was processed.
     pub(crate) fn started_at(&self) -> Option<Instant> {
         self.started_at
     }
@@ -47,7 +47,7 @@ impl Uncommitted {
         self.ranges.is_empty()
     }
 
-    /// Where reading would go on: what is to be committed.
+    /// Returns the offsets to commit: those after the last records.
     pub(crate) fn offsets(&self) -> Vec<PartitionOffset> {
         let rows = self.ranges.values().map(|range| PartitionOffset {
             leader_epoch: range.leader_epoch,
@@ -56,13 +56,13 @@ impl Uncommitted {
         rows.collect()
     }
 
-    /// Where the work began: what is to be read again where nothing was ever committed.
+    /// Returns the offsets of the first records, at which reading restarts for partitions without a committed offset.
     pub(crate) fn first_offsets(&self) -> BTreeMap<TopicPartition, i64> {
         let rows = self.ranges.values().map(|range| (range.partition.tp(), range.first));
         rows.collect()
     }
 
-    /// Forgets partitions.
+    /// Removes partitions.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&TopicPartition) -> bool) {
         self.ranges.retain(|_, range| is_kept(&range.partition.tp()));
         if self.ranges.is_empty() {
@@ -70,7 +70,7 @@ impl Uncommitted {
         }
     }
 
-    /// It is committed, or everything is read again.
+    /// Removes all records, after a commit or a rollback.
     pub(crate) fn clear(&mut self) {
         *self = Uncommitted::default();
     }

@@ -1,4 +1,4 @@
-//! The loop without threads: what is done next, one small step a turn.
+//! The loop without threads: one small step per turn.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -16,31 +16,31 @@ use ottla::producer::TransactionCall;
 use ottla::sys::Instant;
 use ottla::types::{PartitionOffset, TopicPartition};
 
-/// How long one attempt of a call to the cluster may take; it is made again while that makes sense.
+/// Timeout of one attempt of a call to the cluster; retriable failures are retried.
 const CALL_TIMEOUT_MS: u64 = 30_000;
-/// How long to wait before a failed call is made again.
+/// Backoff before a failed call is retried.
 const RETRY_BACKOFF_MS: u64 = 100;
-/// What other threads do is looked at after this time at the latest.
+/// Maximum wait for a reply or an event of the producer.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// A turn takes no more records after this time.
+/// Maximum duration of a turn that processes records.
 const TURN_MS: u64 = 20;
-/// How long the last commit is tried after the loop was told to stop.
+/// Maximum time for the last commit after [`Worker::stop`].
 const STOP_MS: u64 = 30_000;
 
-/// What came of a turn.
+/// The result of a turn.
 #[derive(Debug)]
 pub enum Turn {
-    /// There is more to do.
+    /// More work is pending.
     Busy,
-    /// There is nothing to do now.
+    /// No work is pending.
     Idle,
-    /// The producer cannot go on: [`Worker::replace_producer`] wants another one with the same settings.
+    /// The producer cannot continue: call [`Worker::replace_producer`] with a new one with the same settings.
     NeedsProducer,
     /// The loop has ended: it was stopped, or it failed.
     Ended(Result<(), ProcessError>),
 }
 
-/// What an answer is awaited to.
+/// An operation whose reply is pending.
 #[derive(Debug, Clone)]
 enum Operation {
     Init,
@@ -58,20 +58,20 @@ enum Operation {
     Close,
 }
 
-/// What is left to do so that nothing is left of the work since the last commit.
+/// The remaining steps of a rollback to the last commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rollback {
     None,
-    /// The output, then the rest.
+    /// The output, then the input.
     Output,
     /// The positions in the input.
     Input,
 }
 
-/// The loop. Its owner owns the clients as well, and calls [`turn`](Self::turn) again and again until it has ended.
+/// The loop. Its owner also owns the clients, and calls [`turn`](Self::turn) repeatedly until it returns [`Turn::Ended`].
 ///
-/// One answer is awaited at a time. When there is none to wait for, `decide` looks at what is true and asks for what is
-/// lacking, in a fixed order; answers change what is true. So there is one way on from every place where something may fail.
+/// At most one operation is pending at a time. Without one, `decide` checks the state in a fixed order and starts the first
+/// operation that is due; its result changes the state. Therefore every failure continues on the same path.
 #[derive(Debug)]
 pub struct Worker<P> {
     process: P,
@@ -79,32 +79,32 @@ pub struct Worker<P> {
     calls: Calls,
     output: Output,
     pending: Option<(Operation, PendingReply)>,
-    /// Nothing is asked before.
+    /// The end of a backoff: no operation starts before.
     not_before: Instant,
     needs_producer: bool,
-    /// Requests for the transactional id of which the producers so far do not know what became of them.
+    /// InitProducerId requests of earlier producers whose outcome is unknown.
     unanswered_inits: usize,
     is_initialised: bool,
     is_subscribed: bool,
     in_transaction: bool,
-    /// The offsets are part of the transaction, which is only to be committed.
+    /// The offsets are part of the transaction, which is ready to be committed.
     offsets_sent: bool,
     rollback: Rollback,
-    /// Records that were fetched and not processed.
+    /// Fetched records that were not processed yet.
     chunks: VecDeque<Chunk>,
     uncommitted: Uncommitted,
     assigned: BTreeSet<TopicPartition>,
-    /// Partitions that the group wants back, once what was done with them is committed.
+    /// Partitions to revoke after the commit of their processed records.
     revocation: Option<Rebalance>,
-    /// The loop is to end; by then the last commit must have succeeded.
+    /// The deadline of the last commit, once the loop is to end.
     stop_by: Option<Instant>,
     failure: Option<ProcessError>,
     has_ended: bool,
 }
 
 impl<P: Process> Worker<P> {
-    /// A loop over two clients made with the settings that [`ProcessorConf`](crate::ProcessorConf) gives. The consumer's
-    /// application must carry out rebalances itself (`rebalance_event`), and the producer's hear of failed deliveries.
+    /// Creates a loop over two clients with the settings of [`ProcessorConf`](crate::ProcessorConf). The consumer must have
+    /// `rebalance_event`, and the producer must report failed deliveries.
     pub fn new(settings: LoopSettings, consumer: Arc<Shared>, producer: Arc<Shared>, process: P) -> Self {
         Worker {
             process,
@@ -130,40 +130,40 @@ impl<P: Process> Worker<P> {
         }
     }
 
-    /// What processes the records.
+    /// Returns the application's process.
     pub fn process(&self) -> &P {
         &self.process
     }
 
-    /// Commits what was processed, leaves the group and ends. The loop needs further turns for that.
+    /// Starts the end of the loop: further turns commit the processed records, leave the group and end.
     pub fn stop(&mut self) {
         let by = self.calls.now().plus_ms(STOP_MS);
         self.stop_by.get_or_insert(by);
     }
 
-    /// Goes on with another producer, after [`Turn::NeedsProducer`].
+    /// Continues with another producer, after [`Turn::NeedsProducer`].
     pub fn replace_producer(&mut self, producer: Arc<Shared>) {
         self.output.replace(producer.clone());
         self.calls.replace_producer(producer);
         self.needs_producer = false;
     }
 
-    /// Does what is to be done next. Waits no longer than `wait_max` when that is nothing.
+    /// Takes the next step. Waits for at most `wait_max` if no work is pending.
     pub fn turn(&mut self, wait_max: Duration) -> Turn {
         if self.has_ended {
             return Turn::Ended(self.failure.take().map_or(Ok(()), Err));
         }
         self.poll_producer();
         self.poll_consumer();
-        if let Some((ask, answer)) = self.pending.take() {
-            let Some(result) = answer.poll(wait_max.min(POLL_INTERVAL)) else {
-                if matches!(ask, Operation::Close) {
+        if let Some((operation, reply)) = self.pending.take() {
+            let Some(result) = reply.poll(wait_max.min(POLL_INTERVAL)) else {
+                if matches!(operation, Operation::Close) {
                     self.poll_while_closing();
                 }
-                self.pending = Some((ask, answer));
+                self.pending = Some((operation, reply));
                 return Turn::Idle;
             };
-            self.on_answer(ask, result);
+            self.on_reply(operation, result);
             return Turn::Busy;
         }
         self.decide(wait_max)
@@ -173,15 +173,15 @@ impl<P: Process> Worker<P> {
         self.settings.guarantee == Guarantee::ExactlyOnce
     }
 
-    fn ask(&mut self, ask: Operation, answer: PendingReply) -> Turn {
-        self.pending = Some((ask, answer));
+    fn start(&mut self, operation: Operation, reply: PendingReply) -> Turn {
+        self.pending = Some((operation, reply));
         Turn::Busy
     }
 
-    fn transact(&mut self, ask: Operation, call: TransactionCall) -> Turn {
+    fn transact(&mut self, operation: Operation, call: TransactionCall) -> Turn {
         let deadline = self.calls.now().plus_ms(CALL_TIMEOUT_MS);
-        let answer = self.calls.transact(call, deadline);
-        self.ask(ask, answer)
+        let reply = self.calls.transact(call, deadline);
+        self.start(operation, reply)
     }
 
     fn decide(&mut self, wait_max: Duration) -> Turn {
@@ -211,15 +211,15 @@ impl<P: Process> Worker<P> {
             return self.roll_back_output();
         }
         if self.stop_by.is_some() && self.rollback == Rollback::Input {
-            // Whoever has the partitions next begins with what is committed.
+            // The next owner of the partitions starts at the committed offsets.
             return self.close();
         }
         if self.is_exactly_once() && !self.in_transaction {
             return self.transact(Operation::Begin, TransactionCall::Begin);
         }
         if !self.is_subscribed {
-            let answer = self.calls.subscribe(self.settings.inputs.clone());
-            return self.ask(Operation::Subscribe, answer);
+            let reply = self.calls.subscribe(self.settings.inputs.clone());
+            return self.start(Operation::Subscribe, reply);
         }
         if self.rollback == Rollback::Input {
             return match self.revocation.take() {
@@ -247,7 +247,7 @@ impl<P: Process> Worker<P> {
         self.process_records(now, wait_max)
     }
 
-    /// Waits a little for what the producer has to tell.
+    /// Waits briefly for an event of the producer.
     fn wait_for_producer(&mut self, wait_max: Duration) -> Turn {
         if let Some(event) = self.calls.producer.main_queue.pop(Some(wait_max.min(POLL_INTERVAL))) {
             self.on_producer_event(event);
@@ -291,9 +291,9 @@ impl<P: Process> Worker<P> {
         self.on_event(event)
     }
 
-    /// Processes the next record at hand.
+    /// Processes the next fetched record.
     fn process_one(&mut self, now: Instant) -> Result<(), ProcessError> {
-        // However long the application takes for a record, it is being served.
+        // Resets max.poll.interval.ms for each record.
         self.calls.consumer.consumer_queue.visit();
         let Some(chunk) = self.chunks.front_mut() else {
             return Ok(());
@@ -328,13 +328,13 @@ impl<P: Process> Worker<P> {
     fn on_notice(&mut self, notice: &PartitionNotice) {
         match notice.error.code {
             ErrorCode::L_PARTITION_EOF => {}
-            // Nobody but the application can say where to go on.
+            // The loop cannot choose an offset to continue at.
             ErrorCode::L_AUTO_OFFSET_RESET | ErrorCode::L_LOG_TRUNCATION => self.fail(notice.error.clone().into()),
             _ => self.process.on_error(&notice.error),
         }
     }
 
-    /// What does not come with the records.
+    /// Handles the consumer's events other than records and rebalances.
     fn poll_consumer(&mut self) {
         while let Some(event) = self.calls.consumer.main_queue.pop(Some(Duration::ZERO)) {
             if let Event::Error(error) = event {
@@ -354,7 +354,7 @@ impl<P: Process> Worker<P> {
 
     fn on_producer_event(&mut self, event: Event) {
         match event {
-            // What is not delivered fails a transaction by itself.
+            // Exactly once, a failed delivery fails the transaction.
             Event::Delivery(delivery) if !self.is_exactly_once() && self.rollback == Rollback::None => {
                 if let Some(error) = &delivery.error {
                     let error = error.clone();
@@ -368,7 +368,7 @@ impl<P: Process> Worker<P> {
 
     // ---------------------------------------------------------------- rebalances
 
-    /// Takes what the consumer has to tell, up to what the group wants to be done about partitions.
+    /// Handles the consumer's events up to the next rebalance.
     fn poll_group(&mut self) {
         while self.pending.is_none()
             && self.revocation.is_none()
@@ -382,8 +382,8 @@ impl<P: Process> Worker<P> {
         if rebalance.code == ErrorCode::L_ASSIGN_PARTITIONS {
             let tps = rebalance.partitions.iter().map(|row| row.tp.clone()).collect();
             let incremental = self.calls.is_cooperative();
-            let answer = self.calls.assign(rebalance.partitions, incremental);
-            return self.ask(Operation::Assign(tps), answer);
+            let reply = self.calls.assign(rebalance.partitions, incremental);
+            return self.start(Operation::Assign(tps), reply);
         }
         let is_lost = self.calls.is_assignment_lost();
         self.revocation = Some(rebalance);
@@ -395,8 +395,8 @@ impl<P: Process> Worker<P> {
 
     fn revoke(&mut self, revocation: Rebalance) -> Turn {
         let tps: Vec<_> = revocation.partitions.into_iter().map(|row| row.tp).collect();
-        let answer = self.calls.unassign(tps.clone(), self.calls.is_cooperative());
-        self.ask(Operation::Revoke(tps), answer)
+        let reply = self.calls.unassign(tps.clone(), self.calls.is_cooperative());
+        self.start(Operation::Revoke(tps), reply)
     }
 
     fn on_revoked_partitions(&mut self, tps: &[TopicPartition]) {
@@ -412,20 +412,20 @@ impl<P: Process> Worker<P> {
     // ---------------------------------------------------------------- commit
 
     fn commit(&mut self, wait_max: Duration) -> Turn {
-        // What tells of it waits behind the records, and what is committed now would be refused for ever. Offsets that are in
-        // the transaction already were the group's to refuse.
+        // The event of the lost assignment is queued behind records, and the coordinator would reject every commit. Offsets
+        // that are already in the transaction were accepted by the coordinator.
         if !self.offsets_sent && self.calls.is_assignment_lost() {
             return self.roll_back(&assignment_lost());
         }
         if !self.is_exactly_once() {
-            // Offsets must not be committed before what was made of their records is in the log.
+            // Offsets must not be committed before the output of their records is in the log.
             if self.calls.outstanding() > 0 {
                 self.calls.cut_linger(true);
                 return self.wait_for_producer(wait_max);
             }
             self.calls.cut_linger(false);
-            let answer = self.calls.commit_offsets(self.uncommitted.offsets());
-            return self.ask(Operation::CommitOffsets, answer);
+            let reply = self.calls.commit_offsets(self.uncommitted.offsets());
+            return self.start(Operation::CommitOffsets, reply);
         }
         if self.offsets_sent {
             return self.transact(Operation::CommitTransaction, TransactionCall::Commit);
@@ -434,8 +434,8 @@ impl<P: Process> Worker<P> {
             self.fail(Error::invalid_arg("the input's client is not a consumer").into());
             return Turn::Busy;
         };
-        // Nobody is fenced who says no name: a member that the group has put out while its application was busy would commit
-        // beside the partitions' new owners.
+        // The coordinator does not fence a commit without a member id: a member removed from the group while its application
+        // was busy would commit beside the partitions' new owners.
         if group.member_id.is_empty() || group.generation < 0 {
             return self.roll_back(&assignment_lost());
         }
@@ -452,7 +452,7 @@ impl<P: Process> Worker<P> {
 
     // ---------------------------------------------------------------- rollback
 
-    /// What was done since the last commit is not to have happened.
+    /// Starts a rollback to the last commit.
     fn roll_back(&mut self, why: &Error) -> Turn {
         self.process.on_error(why);
         self.rollback = Rollback::Output;
@@ -463,8 +463,8 @@ impl<P: Process> Worker<P> {
         self.output.clear();
         if !self.is_exactly_once() {
             self.calls.cut_linger(false);
-            let answer = self.calls.purge();
-            return self.ask(Operation::Purge, answer);
+            let reply = self.calls.purge();
+            return self.start(Operation::Purge, reply);
         }
         if self.in_transaction {
             return self.transact(Operation::Abort, TransactionCall::Abort);
@@ -498,8 +498,8 @@ impl<P: Process> Worker<P> {
         self.back_off();
     }
 
-    /// Whether the producer's transactional id was taken from it. A coordinator fences a producer also when its transaction
-    /// was open for too long, but none before that.
+    /// Returns true if another producer has fenced this one. A coordinator also fences a producer whose transaction timed out,
+    /// which is excluded here.
     fn is_fenced(&self) -> bool {
         let fatal = self.calls.producer.fatal_error();
         let started_at = self.uncommitted.started_at();
@@ -508,19 +508,19 @@ impl<P: Process> Worker<P> {
         fatal.is_some_and(|error| error.code == ErrorCode::L_FENCED) && !may_have_timed_out
     }
 
-    /// Whether the transactional id may have been taken for one of this loop's own producers: a request for the id of which
-    /// nobody told what became of it may be served beside the one that was answered. Each does so once, so that of two
-    /// processes with one name one ends all the same.
+    /// Returns true if an InitProducerId request of this loop's own producers may have caused the fencing: a request with an
+    /// unknown outcome may be served in addition to the one that was answered. Each counts once, so that one of two processes
+    /// with the same `instance.id` still ends.
     fn consume_unanswered_init(&mut self) -> bool {
         let any = self.unanswered_inits > 0;
         self.unanswered_inits = self.unanswered_inits.saturating_sub(1);
         any
     }
 
-    /// Reading goes back to what the coordinator says is committed: what is remembered here may be older, where the answer
-    /// to a commit was lost. A partition of which nothing was ever committed goes back to where the work began.
+    /// Seeks to the offsets that the coordinator returns as committed: those remembered here are older if the response to a
+    /// commit was lost. A partition without a committed offset restarts at its first uncommitted record.
     fn rewind(&mut self, now: Instant) -> Turn {
-        // The group goes on meanwhile: what it wants comes first.
+        // Rebalances take precedence.
         self.poll_group();
         if self.pending.is_some() || self.revocation.is_some() {
             return Turn::Busy;
@@ -530,8 +530,8 @@ impl<P: Process> Worker<P> {
             self.on_rewound();
             return Turn::Busy;
         }
-        let answer = self.calls.committed(partitions, now.plus_ms(CALL_TIMEOUT_MS));
-        self.ask(Operation::Committed, answer)
+        let reply = self.calls.committed(partitions, now.plus_ms(CALL_TIMEOUT_MS));
+        self.start(Operation::Committed, reply)
     }
 
     fn on_committed_offsets(&mut self, rows: Vec<PartitionOffset>) {
@@ -546,8 +546,8 @@ impl<P: Process> Worker<P> {
             row.metadata = None;
             row
         });
-        let answer = self.calls.seek(rows.collect());
-        self.ask(Operation::Seek, answer);
+        let reply = self.calls.seek(rows.collect());
+        self.start(Operation::Seek, reply);
     }
 
     fn on_rewound(&mut self) {
@@ -556,17 +556,17 @@ impl<P: Process> Worker<P> {
         self.rollback = Rollback::None;
     }
 
-    // ---------------------------------------------------------------- answers
+    // ---------------------------------------------------------------- replies
 
-    fn on_answer(&mut self, ask: Operation, result: Result<Vec<PartitionOffset>, Error>) {
+    fn on_reply(&mut self, operation: Operation, result: Result<Vec<PartitionOffset>, Error>) {
         match result {
-            Ok(rows) => self.on_success(ask, rows),
-            Err(error) => self.on_failure(ask, &error),
+            Ok(rows) => self.on_success(operation, rows),
+            Err(error) => self.on_failure(operation, &error),
         }
     }
 
-    fn on_success(&mut self, ask: Operation, rows: Vec<PartitionOffset>) {
-        match ask {
+    fn on_success(&mut self, operation: Operation, rows: Vec<PartitionOffset>) {
+        match operation {
             Operation::Init => self.is_initialised = true,
             Operation::Begin => self.in_transaction = true,
             Operation::Subscribe => self.is_subscribed = true,
@@ -574,18 +574,18 @@ impl<P: Process> Worker<P> {
             Operation::CommitTransaction => self.on_committed(),
             Operation::CommitOffsets => match rows.iter().find(|row| row.error != ErrorCode::NO_ERROR) {
                 None => self.on_committed(),
-                Some(row) => self.on_failure(ask, &Error::classified(row.error, "")),
+                Some(row) => self.on_failure(operation, &Error::classified(row.error, "")),
             },
             Operation::Abort => self.on_output_rolled_back(),
             Operation::Purge => {
-                // The reports of what was purged.
+                // Serves the delivery reports of purged records.
                 self.poll_producer();
                 self.on_output_rolled_back();
             }
             Operation::Committed => self.on_committed_offsets(rows),
             Operation::Seek => match rows.iter().all(|row| row.error == ErrorCode::NO_ERROR) {
                 true => self.on_rewound(),
-                // The partition was taken away meanwhile, which the next look will find.
+                // The partition was revoked meanwhile; the next turn handles the rebalance.
                 false => self.back_off(),
             },
             Operation::Assign(tps) => {
@@ -599,8 +599,8 @@ impl<P: Process> Worker<P> {
         }
     }
 
-    fn on_failure(&mut self, ask: Operation, error: &Error) {
-        match ask {
+    fn on_failure(&mut self, operation: Operation, error: &Error) {
+        match operation {
             Operation::Init | Operation::Subscribe | Operation::Begin if !error.retriable => {
                 self.fail(error.clone().into())
             }
@@ -608,7 +608,7 @@ impl<P: Process> Worker<P> {
             Operation::SendOffsets | Operation::CommitTransaction if !error.retriable => {
                 self.roll_back(error);
             }
-            // The next owner does the work again.
+            // The next owner processes the records again.
             Operation::CommitOffsets if self.revocation.is_some() => {
                 self.roll_back(error);
             }
@@ -617,7 +617,7 @@ impl<P: Process> Worker<P> {
                 self.poll_group();
                 self.back_off();
             }
-            // The transaction is over in another way: a new producer's beginning ends what may be left of it.
+            // The transaction has ended otherwise: InitProducerId of a new producer aborts its remains.
             Operation::Abort if !error.retriable => self.discard_producer(),
             Operation::Revoke(tps) => self.on_revoked_partitions(&tps),
             Operation::Close => {
@@ -629,7 +629,7 @@ impl<P: Process> Worker<P> {
         }
     }
 
-    // ---------------------------------------------------------------- the end
+    // ---------------------------------------------------------------- end
 
     fn fail(&mut self, error: ProcessError) {
         self.failure.get_or_insert(error);
@@ -643,19 +643,19 @@ impl<P: Process> Worker<P> {
         self.stop_by = None;
         self.chunks.clear();
         if !self.uncommitted.is_empty() && self.rollback != Rollback::Input {
-            // It is not tried any more to commit it.
+            // There is no further attempt to commit.
             self.on_output_rolled_back();
         }
-        // Closing goes on when this has been answered.
+        // The consumer continues to close after this reply.
         if let Some(revocation) = self.revocation.take() {
             self.revoke_while_closing(revocation);
         }
-        let answer = self.calls.close_consumer();
-        self.ask(Operation::Close, answer)
+        let reply = self.calls.close_consumer();
+        self.start(Operation::Close, reply)
     }
 
-    /// The consumer gives its partitions up as it leaves. What it is still asked to do wants to be done, one after the other;
-    /// the end of closing is the answer to all.
+    /// Handles rebalances while the consumer closes: it revokes its partitions before it leaves. Their replies are not awaited;
+    /// the reply to the close follows them.
     fn poll_while_closing(&mut self) {
         while let Some(event) = self.calls.consumer.consumer_queue.pop(Some(Duration::ZERO)) {
             let Event::Rebalance(rebalance) = event else {
@@ -668,7 +668,7 @@ impl<P: Process> Worker<P> {
         }
     }
 
-    /// Gives partitions up while closing.
+    /// Revokes partitions while the consumer closes.
     fn revoke_while_closing(&mut self, revocation: Rebalance) {
         let tps: Vec<_> = revocation.partitions.into_iter().map(|row| row.tp).collect();
         drop(self.calls.unassign(tps.clone(), self.calls.is_cooperative()));
@@ -682,7 +682,7 @@ impl<P: Process> Worker<P> {
 }
 
 fn assignment_lost() -> Error {
-    Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the group gave the partitions away")
+    Error::new(ErrorCode::L_ASSIGNMENT_LOST, "the group has reassigned the partitions")
 }
 
 #[cfg(test)]

@@ -77,7 +77,7 @@ impl World {
         conf
     }
 
-    /// Reads what is committed in the output until each input is there; gives how often.
+    /// Reads the committed output until it has each input; returns the number of occurrences of each.
     fn read(&self) -> BTreeMap<usize, usize> {
         let reader = client(
             ClientKind::Consumer,
@@ -91,7 +91,7 @@ impl World {
         reader.subscribe(vec!["out".into()]).unwrap();
         let mut seen = BTreeMap::new();
         let end = Instant::now() + DEADLINE;
-        // Some more time after the last one: it may come twice.
+        // A duplicate may follow the last one.
         let mut quiet_since = Instant::now();
         while seen.len() < self.produced || quiet_since.elapsed() < Duration::from_millis(300) {
             assert!(Instant::now() < end, "{} of {}", seen.len(), self.produced);
@@ -115,19 +115,19 @@ impl World {
     }
 }
 
-/// Copies the input to the output, and fails when it is told to.
+/// Copies the input to the output, and fails at record `fail_at`.
 #[derive(Default)]
 struct Copy {
     processed: Arc<AtomicUsize>,
     fail_at: Option<usize>,
-    told: Arc<Mutex<Vec<String>>>,
+    callbacks: Arc<Mutex<Vec<String>>>,
 }
 
 impl Process for Copy {
     fn process(&mut self, input: &Input<'_>, output: &mut Output) -> Result<(), ProcessError> {
         let n = self.processed.fetch_add(1, Ordering::Relaxed);
         if self.fail_at == Some(n) {
-            return Err("told to fail".into());
+            return Err("expected failure".into());
         }
         let record = Record {
             value: input.record.value.map_or(Payload::Null, Payload::Copy),
@@ -138,15 +138,18 @@ impl Process for Copy {
     }
 
     fn on_revoked(&mut self, partitions: &[TopicPartition]) {
-        self.told.lock().unwrap().push(format!("revoked {}", partitions.len()));
+        self.callbacks
+            .lock()
+            .unwrap()
+            .push(format!("revoked {}", partitions.len()));
     }
 
     fn on_rolled_back(&mut self) {
-        self.told.lock().unwrap().push("rolled back".into());
+        self.callbacks.lock().unwrap().push("rolled back".into());
     }
 
     fn on_error(&mut self, error: &Error) {
-        self.told.lock().unwrap().push(error.to_string());
+        self.callbacks.lock().unwrap().push(error.to_string());
     }
 }
 
@@ -172,8 +175,8 @@ fn wait_for(count: &AtomicUsize, n: usize) {
     }
 }
 
-/// Instances come, leave and fail while records come in; every record is in the output.
-fn live(guarantee: &str) -> BTreeMap<usize, usize> {
+/// Starts, stops and fails instances while records are produced, and checks that the output has every record.
+fn run_instances(guarantee: &str) -> BTreeMap<usize, usize> {
     let mut w = World::new();
     w.produce(2000);
     let first = Copy::default();
@@ -187,11 +190,11 @@ fn live(guarantee: &str) -> BTreeMap<usize, usize> {
     let failing = run(w.conf(guarantee), failing);
     let end = Instant::now() + DEADLINE;
     while !failing.1.is_finished() {
-        assert!(Instant::now() < end, "nothing comes to the one that is to fail");
+        assert!(Instant::now() < end, "the failing instance receives no records");
         w.produce(50);
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(failing.1.join().unwrap(), Err("told to fail".into()));
+    assert_eq!(failing.1.join().unwrap(), Err("expected failure".into()));
     let second = run(w.conf(guarantee), Copy::default());
     w.produce(2000);
     stop(first).unwrap();
@@ -202,24 +205,24 @@ fn live(guarantee: &str) -> BTreeMap<usize, usize> {
 }
 
 #[test]
-fn at_least_once_passes_nothing_over() {
-    live("at_least_once");
+fn at_least_once_skips_no_record() {
+    run_instances("at_least_once");
 }
 
 #[test]
-fn exactly_once_has_every_effect_once() {
-    let seen = live("exactly_once");
+fn exactly_once_output_has_no_duplicates() {
+    let seen = run_instances("exactly_once");
     let twice: Vec<_> = seen.iter().filter(|(_, times)| **times > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
 }
 
 #[test]
-fn of_two_instances_of_one_name_the_older_one_ends() {
+fn older_of_two_instances_with_one_id_ends() {
     let mut w = World::new();
     w.produce(100);
     let mut conf = w.conf("exactly_once");
     conf.set("instance.id", "one").unwrap();
-    // The coordinator must not be able to say that the older one has taken too long.
+    // The older one's transactions must not time out.
     conf.set("transaction.timeout.ms", "600000").unwrap();
     let older = Copy::default();
     let processed = older.processed.clone();
@@ -228,7 +231,7 @@ fn of_two_instances_of_one_name_the_older_one_ends() {
     let younger = run(conf, Copy::default());
     let end = Instant::now() + DEADLINE;
     while !older.is_finished() {
-        assert!(Instant::now() < end, "both go on");
+        assert!(Instant::now() < end, "both continue");
         w.produce(20);
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -243,17 +246,22 @@ fn of_two_instances_of_one_name_the_older_one_ends() {
 }
 
 #[test]
-fn errors_of_the_consumer_are_told() {
+fn consumer_errors_reach_on_error() {
     let w = World::new();
     let mut conf = w.conf("at_least_once");
-    // Nobody listens there.
+    // No broker listens there.
     conf.set("consumer.bootstrap.servers", "127.0.0.1:1").unwrap();
     let process = Copy::default();
-    let told = process.told.clone();
+    let callbacks = process.callbacks.clone();
     let running = run(conf, process);
     let end = Instant::now() + DEADLINE;
-    while !told.lock().unwrap().iter().any(|text| text.contains("127.0.0.1:1")) {
-        assert!(Instant::now() < end, "{:?}", told.lock().unwrap());
+    while !callbacks
+        .lock()
+        .unwrap()
+        .iter()
+        .any(|text| text.contains("127.0.0.1:1"))
+    {
+        assert!(Instant::now() < end, "{:?}", callbacks.lock().unwrap());
         std::thread::sleep(Duration::from_millis(5));
     }
     stop(running).unwrap();

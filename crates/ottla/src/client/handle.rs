@@ -1,264 +1,225 @@
-//! The client as applications hold it.
+//! The application's handle of a client: its calls.
+//!
+//! Most calls send a command to the client's thread and wait for the reply. The core answers every command, at the latest
+//! at its deadline or when the client ends.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_mock::{ClusterConfig, EmbeddedCluster};
+use ottla_mock::EmbeddedCluster;
 
-use super::builder::CoreBuilder;
-use super::core::Command;
-use super::options::{ClientHooks, address_family, socket_options};
-use super::shared::Shared;
-use crate::admin::{self, GroupListing};
+use super::lifecycle::ClientThread;
+use crate::admin::{
+    self, AdminOutcome, ConfigChanges, ConfigQuery, ConsumerGroups, Destination, GroupFilters, GroupListing,
+    NewPartitions, NewTopic, Options, Request, ResourceResult, TopicResult,
+};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
-use crate::consumer::OffsetsResult;
+use crate::consumer::{self, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol, SharedState};
+use crate::core::{ClientHooks, Command, Shared};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, Queue};
-use crate::log::{DebugContexts, Logger};
-use crate::producer::{self, Accumulator, Record};
+use crate::event::{Event, PartitionState, Queue};
+use crate::log::level;
+use crate::producer::{self, Accumulator, Record, TransactionCall, TransactionReply};
 use crate::reply::Reply;
-use crate::runtime::{Loop, live_threads};
-use crate::sys::sync::Mutex;
-use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
-use crate::sys::{Instant, Rng, SystemClock};
-use crate::types::{ClientKind, PartitionOffset, Topic, TopicHooks, TopicPartition, offset};
+use crate::runtime::live_threads;
+use crate::sys::Instant;
+use crate::types::{ClientKind, GroupMetadata, PartitionOffset, Topic, TopicHooks, TopicPartition, offset};
 
-pub(super) struct Inner {
-    shared: Arc<Shared>,
-    /// The client's thread, until somebody has seen it end.
-    thread: Mutex<Option<JoinHandle<()>>>,
-    thread_id: ThreadId,
-    /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
-    embedded: Mutex<Option<EmbeddedCluster>>,
+/// The destination of a commit's result.
+#[derive(Clone)]
+pub enum CommitMode {
+    /// The return value of the call, which waits for it.
+    Sync,
+    /// An [`Event::Commit`], if the application receives those.
+    Async,
+    /// A queue, with the application's pointer.
+    Queue {
+        /// The destination.
+        queue: Arc<Queue>,
+        /// The application's pointer.
+        opaque: usize,
+        /// The commit has a callback of its own, which is called in place of the configuration's.
+        own_callback: bool,
+    },
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.stop();
-        if self.shared.is_inherited() {
-            // Leaks what a thread of the parent may hold locked.
-            std::mem::forget(std::mem::replace(&mut self.thread, Mutex::new(None)));
-            std::mem::forget(std::mem::replace(&mut self.embedded, Mutex::new(None)));
-        }
-    }
-}
-
-impl Inner {
-    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<()>, embedded: Option<EmbeddedCluster>) -> Self {
-        Inner {
-            shared,
-            thread_id: thread.thread().id(),
-            thread: Mutex::new(Some(thread)),
-            embedded: Mutex::new(embedded),
-        }
-    }
-
-    /// For a forked child, which has none of the threads: lets go of its copies of the connections.
-    fn abandon(&self) {
-        self.shared.waker.abandon();
-        // Neither may be dropped, since both would wait for their threads.
-        if let Some(mut thread) = self.thread.try_lock() {
-            std::mem::forget(thread.take());
-        }
-        if let Some(mut embedded) = self.embedded.try_lock() {
-            std::mem::forget(embedded.take());
-        }
-    }
-
-    /// Ends the client. When this returns its thread has ended, whoever of several callers came first, unless it is that
-    /// thread that calls.
-    pub(super) fn stop(&self) {
-        if self.shared.is_inherited() {
-            return self.abandon();
-        }
-        self.shared.send(Command::Terminate);
-        if self.thread_id != thread::current().id() {
-            // Held while waiting, so that others wait as well.
-            let mut thread = self.thread.lock();
-            if let Some(thread) = thread.take() {
-                // The thread's own panic was reported on stderr when it happened; there is nothing left to free.
-                let _ = thread.join();
-            }
-        }
-        drop(self.embedded.lock().take());
-        self.shared.empty();
-    }
-}
-
-/// A producer or a consumer. Clones are handles of the same client; the last one dropped ends it. Thread-safe.
+/// A producer or a consumer. Clones are handles of the same client, which ends when the last of them is dropped.
+/// Thread-safe.
 ///
-/// A client belongs to the process that created it. In a child that is forked from it, calls are refused with
+/// A client belongs to the process that created it. In a child that is forked from it, calls fail with
 /// [`ErrorCode::L_STATE`], those that return no error find nothing, the client's queues are empty and not waited on, and
-/// dropping the client closes the child's copies of its connections only.
+/// dropping the client only closes the child's copies of its connections.
+///
+/// # Transactions
+/// A producer with a `transactional.id` (KIP-98) calls
+///
+/// ```text
+/// init_transactions()                                       once
+///   begin_transaction()                                     then, for each transaction
+///     produce() ..., send_offsets_to_transaction() ...
+///   commit_transaction() or abort_transaction()
+/// ```
+///
+/// The error of each of these calls says what may follow:
+/// - `retriable`: nothing was decided. Repeat the same call. After [`L_TIMED_OUT`](ErrorCode::L_TIMED_OUT) the operation
+///   continues in the background, and the repeated call waits for its end. Until then, other calls of this kind fail with
+///   [`L_CONFLICT`](ErrorCode::L_CONFLICT), and the same call from another thread fails with
+///   [`L_PREV_IN_PROGRESS`](ErrorCode::L_PREV_IN_PROGRESS).
+/// - `txn_requires_abort`: nothing of the transaction will be committed. Abort it; the producer can begin another one then.
+/// - `fatal`: the producer cannot continue, for example because a newer one has its `transactional.id`
+///   ([`L_FENCED`](ErrorCode::L_FENCED)). The coordinator aborts an open transaction.
+/// - none of them: the call is not allowed in this state ([`L_STATE`](ErrorCode::L_STATE)) or has invalid arguments.
+///
+/// Delivery reports go to the main queue as usual. A commit ends without the application serving them.
 #[derive(Clone)]
 pub struct Client {
-    inner: Arc<Inner>,
+    running: Arc<ClientThread>,
 }
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Client")
-            .field("name", &self.inner.shared.name)
+            .field("name", &self.name())
             .finish_non_exhaustive()
     }
 }
 
-fn system_error(what: &str, e: &std::io::Error) -> Error {
-    Error::new(ErrorCode::L_CRIT_SYS_RESOURCE, format!("{what}: {e}"))
-}
-
 impl Client {
-    /// Creates a client and starts its thread. With `test.mock.num.brokers` an embedded cluster is started as well and
-    /// takes the place of `bootstrap.servers`.
+    /// Creates a client and starts its thread. With `test.mock.num.brokers` it also starts an embedded cluster, whose brokers
+    /// replace `bootstrap.servers`.
+    ///
+    /// # Errors
+    /// [`L_CRIT_SYS_RESOURCE`](ErrorCode::L_CRIT_SYS_RESOURCE) when the operating system has no descriptors or threads left.
     pub fn new(
         kind: ClientKind,
-        mut conf: ClientConfig,
+        conf: ClientConfig,
         topic_defaults: TopicConfig,
         hooks: ClientHooks,
     ) -> Result<Client, Error> {
-        let embedded = start_embedded(&mut conf)?;
-        let clock = Arc::new(SystemClock::new());
-        let io = Loop::new(socket_options(&conf), address_family(&conf), hooks.system.clone())
-            .map_err(|e| system_error("no event loop for the client", &e))?;
-        let parts = CoreBuilder {
-            kind,
-            conf,
-            topic_defaults,
-            hooks,
-            clock: clock.clone(),
-            waker: io.waker(),
-        };
-        let core = parts.build(Rng::from_entropy());
-        let shared = core.shared().clone();
-        if let Some(embedded) = &embedded {
-            log_embedded(embedded, &shared.log);
-        }
-        let thread = io
-            .spawn(core, clock)
-            .map_err(|e| system_error("no thread for the client", &e))?;
+        let running = ClientThread::start(kind, conf, topic_defaults, hooks)?;
         Ok(Client {
-            inner: Arc::new(Inner::new(shared, thread, embedded)),
+            running: Arc::new(running),
         })
     }
 
-    /// Ends the client now, whoever still holds a handle of it: later calls are refused.
+    /// Ends the client now, also while other handles exist: later calls fail with [`ErrorCode::L_DESTROY`].
     pub fn destroy(&self) {
-        self.inner.stop();
+        self.running.stop();
     }
 
-    /// What the client's threads share.
+    /// The state that the application's threads share with the client's.
     pub fn shared(&self) -> &Arc<Shared> {
-        &self.inner.shared
+        &self.running.shared
     }
 
     /// `client.id#type-N`.
     pub fn name(&self) -> &str {
-        &self.inner.shared.name
+        &self.shared().name
     }
 
     /// Producer or consumer.
     pub fn kind(&self) -> ClientKind {
-        self.inner.shared.kind
+        self.shared().kind
     }
 
     /// The settings.
     pub fn conf(&self) -> &ClientConfig {
-        &self.inner.shared.conf
+        &self.shared().conf
     }
 
     /// See [`Shared::topic`].
     pub fn topic(&self, name: &str, conf: Option<TopicConfig>, hooks: TopicHooks) -> Result<Arc<Topic>, Error> {
-        self.inner.shared.topic(name, conf, hooks)
+        self.shared().topic(name, conf, hooks)
     }
 
-    /// A topic that is known.
+    /// See [`Shared::find_topic`].
     pub fn find_topic(&self, name: &str) -> Option<Arc<Topic>> {
-        self.inner.shared.find_topic(name)
+        self.shared().find_topic(name)
     }
 
-    /// Delivery reports, errors, logs, statistics.
+    /// The queue of delivery reports, errors, log lines and statistics.
     pub fn main_queue(&self) -> &Arc<Queue> {
-        &self.inner.shared.main_queue
+        &self.shared().main_queue
     }
 
-    /// Records and group events.
+    /// The queue of records and group events.
     pub fn consumer_queue(&self) -> &Arc<Queue> {
-        &self.inner.shared.consumer_queue
+        &self.shared().consumer_queue
     }
 
     /// Runs `f` on the embedded cluster of `test.mock.num.brokers`; `None` without one, and in a forked child.
     pub fn with_embedded<T>(&self, f: impl FnOnce(&EmbeddedCluster) -> T) -> Option<T> {
-        self.inner.shared.check_process().ok()?;
-        self.inner.embedded.lock().as_ref().map(f)
+        self.shared().check_process().ok()?;
+        self.running.embedded.lock().as_ref().map(f)
     }
 
-    /// Adds bootstrap brokers; gives how many addresses were understood.
+    /// Returns the first fatal error, if one was raised.
+    pub fn fatal_error(&self) -> Option<Error> {
+        self.shared().fatal_error()
+    }
+
+    /// Raises a fatal error, for tests of applications.
+    ///
+    /// # Errors
+    /// [`L_PREV_IN_PROGRESS`](ErrorCode::L_PREV_IN_PROGRESS) when one was raised before.
+    pub fn test_fatal_error(&self, code: ErrorCode, reason: &str) -> Result<(), Error> {
+        self.shared().check_process()?;
+        let text = format!("test_fatal_error: {reason}");
+        if self.shared().set_fatal(code, &text) {
+            return Ok(());
+        }
+        let text = "a fatal error was raised before";
+        Err(Error::new(ErrorCode::L_PREV_IN_PROGRESS, text))
+    }
+
+    /// Changes the level up to which lines are logged.
+    pub fn set_log_level(&self, level: i32) {
+        self.shared().log.set_max_level(level);
+    }
+
+    /// Returns the number of threads that clients of this process run now.
+    pub fn live_threads() -> usize {
+        live_threads()
+    }
+
+    fn deadline(&self, timeout: Option<Duration>) -> Instant {
+        timeout.map_or(Instant::NEVER, |t| self.shared().clock.now() + t)
+    }
+
+    /// Drives the client on the calling thread, which is about to wait for `queue` until `stop` returns true: this saves a
+    /// switch to the I/O thread and back. Returns at any time before that wait would end.
+    pub fn poll_inline(&self, queue: &Queue, timeout: Option<Duration>, stop: &dyn Fn() -> bool) {
+        if timeout != Some(Duration::ZERO) {
+            let done = || !queue.is_empty() || stop();
+            self.shared().waker.poll_inline(timeout, &done);
+        }
+    }
+
+    // ---------------------------------------------------------------- cluster
+
+    fn send_cluster(&self, command: cluster::Command) {
+        self.shared().send(Command::Cluster(command));
+    }
+
+    /// Adds bootstrap brokers; returns the number of valid addresses in `list`.
     pub fn add_brokers(&self, list: &str) -> usize {
-        if self.inner.shared.is_inherited() {
+        if self.shared().is_inherited() {
             return 0;
         }
         let (good, bad) = parse_endpoints(list);
         for why in bad {
-            self.inner.shared.log.log(crate::log::level::ERROR, "BROKER", || why);
+            self.shared().log.log(level::ERROR, "BROKER", || why);
         }
         let n = good.len();
         self.send_cluster(cluster::Command::AddBrokers(good));
         n
     }
 
-    /// The first fatal error, if there was one.
-    pub fn fatal_error(&self) -> Option<Error> {
-        self.inner.shared.fatal_error()
-    }
-
-    /// Raises a fatal error, for tests of applications. Fails when one was raised before.
-    pub fn test_fatal_error(&self, code: ErrorCode, reason: &str) -> Result<(), Error> {
-        self.inner.shared.check_process()?;
-        if self
-            .inner
-            .shared
-            .set_fatal(code, &format!("test_fatal_error: {reason}"))
-        {
-            Ok(())
-        } else {
-            Err(Error::new(
-                ErrorCode::L_PREV_IN_PROGRESS,
-                "a fatal error was raised before",
-            ))
-        }
-    }
-
-    /// Changes the level up to which lines are logged.
-    pub fn set_log_level(&self, level: i32) {
-        self.inner.shared.log.set_max_level(level);
-    }
-
-    /// Threads that clients of this process run now.
-    pub fn live_threads() -> usize {
-        live_threads()
-    }
-
-    pub(super) fn deadline(&self, timeout: Option<Duration>) -> Instant {
-        timeout.map_or(Instant::NEVER, |t| self.inner.shared.clock.now() + t)
-    }
-
-    /// For a thread that is about to wait for `queue`, until `stop` says yes: it may drive the client meanwhile, which
-    /// saves waking it. Returns at any time before the wait would end.
-    pub fn poll_inline(&self, queue: &Queue, timeout: Option<Duration>, stop: &dyn Fn() -> bool) {
-        if timeout != Some(Duration::ZERO) {
-            let done = || !queue.is_empty() || stop();
-            self.inner.shared.waker.poll_inline(timeout, &done);
-        }
-    }
-
-    fn send_cluster(&self, command: cluster::Command) {
-        self.inner.shared.send(Command::Cluster(command));
-    }
-
-    /// Asks a broker for metadata. `None` waits for ever.
+    /// Requests metadata from a broker. `None` waits without limit.
     ///
-    /// Fails with [`ErrorCode::L_TRANSPORT`] or [`ErrorCode::L_TIMED_OUT`] when no broker answered in time.
+    /// # Errors
+    /// [`ErrorCode::L_TRANSPORT`] or [`ErrorCode::L_TIMED_OUT`] when no broker answered in time.
     pub fn metadata(&self, scope: MetadataScope, timeout: Option<Duration>) -> Result<MetadataReply, Error> {
         let reply = Reply::new();
         self.send_cluster(cluster::Command::Metadata {
@@ -266,59 +227,61 @@ impl Client {
             deadline: self.deadline(timeout),
             reply: reply.clone(),
         });
-        // The core keeps the deadline; waiting without one of our own gives its more exact error.
+        // The core keeps the deadline, and its error is more exact than a timeout here.
         reply
             .wait(None)
             .unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
     }
 
-    /// The cluster's id. Asks a broker only when metadata has not told it yet.
+    /// Returns the cluster's id. Requests metadata only when no response has contained it yet.
     pub fn cluster_id(&self, timeout: Option<Duration>) -> Option<String> {
-        self.inner.shared.cluster_id().or_else(|| {
-            let asked = self.metadata(MetadataScope::Topics(Vec::new()), timeout);
-            asked.ok()?.response.cluster_id
+        self.shared().cluster_id().or_else(|| {
+            let reply = self.metadata(MetadataScope::Topics(Vec::new()), timeout);
+            reply.ok()?.response.cluster_id
         })
     }
 
-    /// The groups of all brokers, or only `group`, with their members. Waits for `socket.timeout.ms` at most,
-    /// also without a timeout.
+    /// Returns the controller's broker id. Requests metadata only when no response has contained it yet.
+    pub fn controller_id(&self, timeout: Option<Duration>) -> Option<i32> {
+        self.shared().controller_id().or_else(|| {
+            let reply = self.metadata(MetadataScope::Topics(Vec::new()), timeout);
+            Some(reply.ok()?.response.controller_id).filter(|id| *id >= 0)
+        })
+    }
+
+    /// Lists the groups of all brokers, or only `group`, with their members. Waits for at most `socket.timeout.ms`, also
+    /// without a timeout.
     ///
-    /// When only some brokers answered, the listing says so. Fails with [`ErrorCode::L_TIMED_OUT`], or a broker's error,
-    /// when no group was told of and a broker did not answer.
+    /// The listing is marked as partial when only some brokers answered.
+    ///
+    /// # Errors
+    /// [`ErrorCode::L_TIMED_OUT`], or a broker's error, when no group was listed and a broker did not answer.
     pub fn list_groups(&self, group: Option<&str>, timeout: Option<Duration>) -> Result<GroupListing, Error> {
         let reply = Reply::new();
-        let command = admin::Command::ListGroups {
+        self.shared().send(Command::Admin(admin::Command::ListGroups {
             group: group.map(str::to_owned),
             deadline: self.deadline(timeout),
             reply: reply.clone(),
-        };
-        self.inner.shared.send(Command::Admin(command));
+        }));
         // The core keeps the deadline.
         reply
             .wait(None)
             .unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
     }
 
-    /// The controller's broker id. Asks a broker only when metadata has not told it yet.
-    pub fn controller_id(&self, timeout: Option<Duration>) -> Option<i32> {
-        self.inner.shared.controller_id().or_else(|| {
-            let asked = self.metadata(MetadataScope::Topics(Vec::new()), timeout);
-            Some(asked.ok()?.response.controller_id).filter(|id| *id >= 0)
-        })
-    }
-
     // ---------------------------------------------------------------- producer
 
-    pub(super) fn accumulator(&self) -> Result<&Arc<Accumulator>, Error> {
-        self.inner.shared.check_process()?;
-        let producer = self.inner.shared.producer.as_ref();
+    fn accumulator(&self) -> Result<&Arc<Accumulator>, Error> {
+        self.shared().check_process()?;
+        let producer = self.shared().producer.as_ref();
         producer.ok_or_else(|| Error::new(ErrorCode::L_INVALID_ARG, "the client is a consumer, not a producer"))
     }
 
     /// Queues a record for sending. With `block`, waits while the queue is full.
     ///
-    /// Fails with [`ErrorCode::L_QUEUE_FULL`], [`ErrorCode::MSG_SIZE_TOO_LARGE`], [`ErrorCode::L_UNKNOWN_PARTITION`],
-    /// [`ErrorCode::L_UNKNOWN_TOPIC`] or the fatal error; the record was not taken then.
+    /// # Errors
+    /// [`ErrorCode::L_QUEUE_FULL`], [`ErrorCode::MSG_SIZE_TOO_LARGE`], [`ErrorCode::L_UNKNOWN_PARTITION`],
+    /// [`ErrorCode::L_UNKNOWN_TOPIC`] or the fatal error; the record was not queued then.
     pub fn produce(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>, block: bool) -> Result<(), Error> {
         let accumulator = self.accumulator()?;
         if let Some(fatal) = self.fatal_error() {
@@ -332,12 +295,13 @@ impl Client {
         }
     }
 
-    /// Records whose delivery reports were not handled yet; for a consumer, events that wait.
+    /// Returns the number of records whose delivery reports were not served yet, plus other queued events; for a consumer,
+    /// the number of queued events.
     pub fn outq_len(&self) -> usize {
-        if self.inner.shared.is_inherited() {
+        if self.shared().is_inherited() {
             return 0;
         }
-        match &self.inner.shared.producer {
+        match &self.shared().producer {
             Some(accumulator) => {
                 let other = self.main_queue().len_where(|e| !matches!(e, Event::Delivery(_)));
                 accumulator.outstanding() + other
@@ -346,8 +310,8 @@ impl Client {
         }
     }
 
-    /// Cuts linger short until [`flush_end`](Self::flush_end) was called as often. The caller serves the main queue
-    /// meanwhile, which is woken ([`Queue::wake_all`]) when no record is outstanding any more, and looks at
+    /// Ignores linger until [`flush_end`](Self::flush_end) was called as often. The caller serves the main queue meanwhile,
+    /// whose waiting threads are woken ([`Queue::wake_all`]) when no record is outstanding any more, and reads
     /// [`outq_len`](Self::outq_len).
     pub fn flush_begin(&self) -> Result<(), Error> {
         let accumulator = self.accumulator()?;
@@ -356,7 +320,7 @@ impl Client {
         Ok(())
     }
 
-    /// Waits until no record is outstanding or `timeout` passed; another thread handles the delivery reports. May
+    /// Waits until no record is outstanding or `timeout` passed, while another thread serves the delivery reports. May
     /// return early.
     pub fn flush_wait(&self, timeout: Duration) -> Result<(), Error> {
         self.accumulator()?.buffer_memory().wait_until_empty(timeout);
@@ -371,9 +335,9 @@ impl Client {
         }
     }
 
-    /// Stops sending to partitions, or goes on. Records for them are taken and wait; `message.timeout.ms` counts on. Each row
-    /// has its result: [`ErrorCode::L_UNKNOWN_PARTITION`] for a topic that the client has not heard of by
-    /// [`topic`](Self::topic), and for a partition that it does not have.
+    /// Stops sending to partitions, or resumes it. Records for them are still accepted and wait; `message.timeout.ms` applies
+    /// to them. The result of a row is [`ErrorCode::L_UNKNOWN_PARTITION`] for a topic that [`topic`](Self::topic) has not
+    /// created, and for a partition that the topic does not have.
     pub fn pause_producing(&self, partitions: Vec<TopicPartition>, paused: bool) -> OffsetsResult {
         let accumulator = self.accumulator()?;
         let mut known = Vec::new();
@@ -387,7 +351,7 @@ impl Client {
         });
         let rows = rows.collect();
         let done = Reply::new();
-        self.inner.shared.send(Command::Producer(producer::Command::Pause {
+        self.shared().send(Command::Producer(producer::Command::Pause {
             partitions: known,
             paused,
             done: done.clone(),
@@ -396,12 +360,12 @@ impl Client {
         Ok(rows)
     }
 
-    /// Gives up records that wait in queues, in flight, or both; each gets its delivery report with
+    /// Discards queued records, records in flight, or both. Each gets a delivery report with
     /// [`ErrorCode::L_PURGE_QUEUE`] or [`ErrorCode::L_PURGE_INFLIGHT`].
     pub fn purge(&self, queue: bool, in_flight: bool, non_blocking: bool) -> Result<(), Error> {
         self.accumulator()?;
         let done = Reply::new();
-        self.inner.shared.send(Command::Producer(producer::Command::Purge {
+        self.shared().send(Command::Producer(producer::Command::Purge {
             queue,
             in_flight,
             done: done.clone(),
@@ -411,54 +375,505 @@ impl Client {
         }
         Ok(())
     }
-}
 
-/// Has the embedded cluster's requests logged under `mock`.
-fn log_embedded(embedded: &EmbeddedCluster, log: &Arc<Logger>) {
-    let (context, servers) = (DebugContexts::MOCK, || embedded.bootstrap_servers());
-    log.debug(context, "MOCK", || {
-        format!("an embedded cluster listens at {}", servers())
-    });
-    if log.debugs(context) {
-        // The cluster may be used longer than the client's log.
-        let log = Arc::downgrade(log);
-        embedded.with(|cluster| {
-            cluster.observe(move |line| {
-                if let Some(log) = log.upgrade() {
-                    log.debug(context, "MOCK", || line);
-                }
-            });
-        });
-    }
-}
+    // ---------------------------------------------------------------- transactions
 
-fn start_embedded(conf: &mut ClientConfig) -> Result<Option<EmbeddedCluster>, Error> {
-    let brokers = i32::try_from(conf.test_mock_num_brokers).unwrap_or(0);
-    if brokers <= 0 {
-        return Ok(None);
+    /// Begins a transactional call without waiting for its end; the reply receives the result. Without a timeout it is
+    /// `transaction.timeout.ms`, twice that for [`TransactionCall::Init`].
+    ///
+    /// # Errors
+    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) for a consumer, [`L_NOT_CONFIGURED`](ErrorCode::L_NOT_CONFIGURED) without
+    /// `transactional.id`, and the fatal error after one; the call was not begun then.
+    pub fn begin_transaction_call(
+        &self,
+        call: TransactionCall,
+        timeout: Option<Duration>,
+    ) -> Result<TransactionReply, Error> {
+        self.check_transactional()?;
+        Ok(self.shared().transact(call, timeout))
     }
-    let defaults = ClusterConfig::default();
-    // The cluster is there for this client: what its own limit allows, a batch's framing included, is taken.
-    let own_batch = i32::try_from(conf.message_max_bytes)
-        .unwrap_or(i32::MAX)
-        .saturating_add(1024);
-    let embedded = EmbeddedCluster::start(ClusterConfig {
-        brokers,
-        message_max_bytes: defaults.message_max_bytes.max(own_batch),
-        socket_request_max_bytes: defaults
-            .socket_request_max_bytes
-            .max(usize::try_from(own_batch).unwrap_or(0).saturating_add(1 << 20)),
-        ..defaults
-    })
-    .map_err(|e| system_error("the embedded cluster of test.mock.num.brokers did not start", &e))?;
-    if conf.test_mock_broker_rtt > 0 {
-        let micros = u64::from(conf.test_mock_broker_rtt) * 1000;
-        embedded.with(|cluster| {
-            for id in cluster.broker_ids().collect::<Vec<_>>() {
-                cluster.set_round_trip_us(id, micros);
+
+    /// Returns the result of a call begun with [`begin_transaction_call`](Self::begin_transaction_call). An error that only
+    /// says that a fatal error was raised is replaced by that fatal error.
+    pub fn transaction_result(&self, result: Result<(), Error>) -> Result<(), Error> {
+        result.map_err(|error| match self.fatal_error() {
+            Some(fatal) if error.fatal => fatal.into_fatal(),
+            _ => error,
+        })
+    }
+
+    fn check_transactional(&self) -> Result<(), Error> {
+        self.accumulator()?;
+        if self.conf().transactional_id.is_empty() {
+            let text = "the producer is not transactional: transactional.id is not set";
+            return Err(Error::new(ErrorCode::L_NOT_CONFIGURED, text));
+        }
+        match self.fatal_error() {
+            Some(fatal) => Err(fatal.into_fatal()),
+            None => Ok(()),
+        }
+    }
+
+    fn transact(&self, call: TransactionCall, timeout: Option<Duration>) -> Result<(), Error> {
+        let reply = self.begin_transaction_call(call, timeout)?;
+        // The core keeps the deadline.
+        let result = reply.wait(None).unwrap_or_else(|| Err(not_answered()));
+        self.transaction_result(result)
+    }
+
+    /// Acquires the producer's id and epoch from the coordinator of its `transactional.id`. Older producers with that id are
+    /// fenced. The coordinator aborts the transaction that they left open, or completes its commit if that was requested.
+    ///
+    /// `None` waits for twice `transaction.timeout.ms`. See [Transactions](#transactions) for errors.
+    pub fn init_transactions(&self, timeout: Option<Duration>) -> Result<(), Error> {
+        self.transact(TransactionCall::Init, timeout)
+    }
+
+    /// Begins a transaction. Does not wait for a broker.
+    pub fn begin_transaction(&self) -> Result<(), Error> {
+        self.transact(TransactionCall::Begin, None)
+    }
+
+    /// Adds consumed offsets to the transaction: the group's committed offsets change when and only when the transaction is
+    /// committed. `offsets` are the next offsets to read, the last processed plus one. Rows with logical offsets are skipped;
+    /// without any other row the call does nothing.
+    ///
+    /// `group` is the consumer's [`group_metadata`](Self::group_metadata) of the time at which the records were read. When
+    /// the group has assigned the partitions to another member since, the transaction must be aborted (KIP-447).
+    ///
+    /// `None` waits for `transaction.timeout.ms`. After a timeout the call may be repeated with the same or other offsets.
+    pub fn send_offsets_to_transaction(
+        &self,
+        offsets: Vec<PartitionOffset>,
+        group: &GroupMetadata,
+        timeout: Option<Duration>,
+    ) -> Result<(), Error> {
+        if group.group_id.is_empty() {
+            return Err(Error::invalid_arg("the group metadata names no group"));
+        }
+        let group = group.clone();
+        self.transact(TransactionCall::SendOffsets { offsets, group }, timeout)
+    }
+
+    /// Waits until every record produced in the transaction was written, then commits it.
+    ///
+    /// `None` waits for `transaction.timeout.ms`; a shorter timeout only increases the number of timeouts.
+    pub fn commit_transaction(&self, timeout: Option<Duration>) -> Result<(), Error> {
+        self.transact(TransactionCall::Commit, timeout)
+    }
+
+    /// Discards records that were not sent ([`L_PURGE_QUEUE`](ErrorCode::L_PURGE_QUEUE)), waits for those in flight, and
+    /// aborts the transaction.
+    ///
+    /// `None` waits for `transaction.timeout.ms`.
+    pub fn abort_transaction(&self, timeout: Option<Duration>) -> Result<(), Error> {
+        self.transact(TransactionCall::Abort, timeout)
+    }
+
+    // ---------------------------------------------------------------- consumer
+
+    fn consumer_state(&self) -> Result<&Arc<SharedState>, Error> {
+        self.shared().check_process()?;
+        let consumer = self.shared().consumer.as_ref();
+        consumer.ok_or_else(|| Error::new(ErrorCode::L_INVALID_ARG, "the client is a producer, not a consumer"))
+    }
+
+    fn request<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> consumer::Command) -> Result<T, Error> {
+        self.consumer_state()?;
+        self.request_any(make)
+    }
+
+    /// Like [`request`](Self::request), for commands that a producer accepts as well.
+    fn request_any<T>(&self, make: impl FnOnce(Arc<Reply<Result<T, Error>>>) -> consumer::Command) -> Result<T, Error> {
+        let reply = Reply::new();
+        self.shared().send(Command::Consumer(make(reply.clone())));
+        reply.wait(None).unwrap_or_else(|| Err(not_answered()))
+    }
+
+    /// Returns the state of a partition, created if necessary. Its queue can be served apart from the consumer's.
+    pub fn partition(&self, topic: &Arc<Topic>, partition: i32) -> Result<Arc<PartitionState>, Error> {
+        Ok(self.consumer_state()?.partition(topic, partition))
+    }
+
+    /// Returns the queue of a partition that has a state; `None` otherwise.
+    pub fn partition_queue(&self, topic: &str, partition: i32) -> Option<Arc<Queue>> {
+        Some(self.consumer_state().ok()?.find(topic, partition)?.queue().clone())
+    }
+
+    /// Consumes one partition, outside of any assignment. Its records go to `queue`, or to the partition's own queue.
+    pub fn consume_start(
+        &self,
+        topic: &Arc<Topic>,
+        partition: i32,
+        offset: i64,
+        queue: Option<Arc<Queue>>,
+    ) -> Result<(), Error> {
+        let topic = topic.clone();
+        self.request(|reply| consumer::Command::Start {
+            topic,
+            partition,
+            offset,
+            queue,
+            reply,
+        })
+    }
+
+    /// Ends [`consume_start`](Self::consume_start). No record of the partition follows.
+    pub fn consume_stop(&self, topic: &Arc<Topic>, partition: i32) -> Result<(), Error> {
+        let topic = topic.clone();
+        self.request(|reply| consumer::Command::Stop {
+            topic,
+            partition,
+            reply,
+        })
+    }
+
+    /// Continues at other offsets; each row has its own result.
+    pub fn seek(&self, partitions: Vec<PartitionOffset>) -> OffsetsResult {
+        if partitions.is_empty() {
+            return Err(Error::invalid_arg("no partitions to seek"));
+        }
+        self.request(|reply| consumer::Command::Seek { partitions, reply })
+    }
+
+    /// Fails with [`ErrorCode::L_FATAL`] after a fatal error.
+    fn check_not_fatal(&self) -> Result<(), Error> {
+        self.fatal_error().map_or(Ok(()), |fatal| {
+            let text = format!("nothing can be consumed after a fatal error: {}", fatal.message);
+            Err(Error::new(ErrorCode::L_FATAL, text).into_fatal())
+        })
+    }
+
+    /// Replaces the assignment; `None` clears it, which is also allowed after a fatal error. An assignment fails with
+    /// [`ErrorCode::L_FATAL`] then.
+    pub fn assign(&self, partitions: Option<Vec<PartitionOffset>>) -> Result<(), Error> {
+        if partitions.is_some() {
+            self.check_not_fatal()?;
+        }
+        self.request(|reply| match partitions {
+            Some(partitions) => consumer::Command::Assign { partitions, reply },
+            None => consumer::Command::Unassign { reply },
+        })
+    }
+
+    /// Adds partitions to the assignment.
+    pub fn incremental_assign(&self, partitions: Vec<PartitionOffset>) -> Result<(), Error> {
+        self.request(|reply| consumer::Command::IncrementalAssign { partitions, reply })
+    }
+
+    /// Removes partitions from the assignment.
+    pub fn incremental_unassign(&self, partitions: Vec<TopicPartition>) -> Result<(), Error> {
+        self.request(|reply| consumer::Command::IncrementalUnassign { partitions, reply })
+    }
+
+    /// Returns the assignment.
+    pub fn assignment(&self) -> OffsetsResult {
+        self.request(|reply| consumer::Command::Assignment { reply })
+    }
+
+    /// Joins the group with these topics. Fails with [`ErrorCode::L_FATAL`] after a fatal error.
+    pub fn subscribe(&self, topics: Vec<String>) -> Result<(), Error> {
+        self.check_not_fatal()?;
+        self.request(|reply| consumer::Command::Subscribe { topics, reply })
+    }
+
+    /// Leaves the group.
+    pub fn unsubscribe(&self) -> Result<(), Error> {
+        self.request(|reply| consumer::Command::Unsubscribe { reply })
+    }
+
+    /// Returns the subscription.
+    pub fn subscription(&self) -> Result<Vec<String>, Error> {
+        self.request(|reply| consumer::Command::Subscription { reply })
+    }
+
+    /// Stops fetching and returning records of partitions that stay assigned.
+    pub fn pause(&self, partitions: Vec<TopicPartition>) -> OffsetsResult {
+        self.request(|reply| consumer::Command::Pause { partitions, reply })
+    }
+
+    /// Ends [`pause`](Self::pause).
+    pub fn resume(&self, partitions: Vec<TopicPartition>) -> OffsetsResult {
+        self.request(|reply| consumer::Command::Resume { partitions, reply })
+    }
+
+    /// Sets each row's offset to the next one that the application will receive, [`offset::INVALID`] where nothing was
+    /// consumed yet.
+    pub fn position(&self, partitions: &mut [PartitionOffset]) -> Result<(), Error> {
+        self.consumer_state()?.positions(partitions);
+        Ok(())
+    }
+
+    /// Requests committed offsets from the coordinator. `None` waits without limit.
+    pub fn committed(&self, partitions: Vec<TopicPartition>, timeout: Option<Duration>) -> OffsetsResult {
+        let deadline = self.deadline(timeout);
+        self.request(|reply| consumer::Command::Committed {
+            partitions,
+            deadline,
+            reply,
+        })
+    }
+
+    /// Commits offsets, or with `None` the stored ones of the assignment. Returns the rows with their results in
+    /// [`CommitMode::Sync`], no rows otherwise. With `commit_callback` of the [hooks](super::ClientHooks) the result also
+    /// goes to the consumer's queue in every mode, unless the commit has a callback of its own.
+    pub fn commit(&self, offsets: Option<Vec<PartitionOffset>>, mode: CommitMode) -> OffsetsResult {
+        self.consumer_state()?;
+        let reports = self.shared().hooks.commit_callback;
+        let also_event = |target, reports: bool| match reports {
+            true => CommitTarget::AndEvent(Box::new(target)),
+            false => target,
+        };
+        let target = match mode {
+            CommitMode::Sync => {
+                return self.request(|reply| consumer::Command::Commit {
+                    offsets,
+                    target: also_event(CommitTarget::Reply(reply), reports),
+                });
             }
-        });
+            CommitMode::Async => CommitTarget::Event,
+            CommitMode::Queue {
+                queue,
+                opaque,
+                own_callback,
+            } => also_event(CommitTarget::Queue(queue, opaque), reports && !own_callback),
+        };
+        let command = consumer::Command::Commit { offsets, target };
+        self.shared().send(Command::Consumer(command));
+        Ok(Vec::new())
     }
-    conf.bootstrap_servers = embedded.bootstrap_servers();
-    Ok(Some(embedded))
+
+    /// See [`SharedState::store_offset`].
+    pub fn store_offset(&self, row: &PartitionOffset) -> Result<(), Error> {
+        self.consumer_state()?.store_offset(row)
+    }
+
+    /// See [`SharedState::store_offsets`].
+    pub fn store_offsets(&self, partitions: &mut [PartitionOffset]) -> Result<(), Error> {
+        self.consumer_state()?.store_offsets(partitions)
+    }
+
+    /// Returns the low and high watermark of the latest Fetch response; [`offset::INVALID`] before the first.
+    pub fn watermarks_cached(&self, topic: &str, partition: i32) -> Result<(i64, i64), Error> {
+        let state = self.consumer_state()?.find(topic, partition);
+        state.map(|s| s.watermarks()).ok_or_else(|| {
+            Error::new(
+                ErrorCode::L_UNKNOWN_PARTITION,
+                format!("{topic} [{partition}] is not consumed by this client"),
+            )
+        })
+    }
+
+    /// Requests the low and the high watermark from the leader. `None` waits without limit.
+    pub fn query_watermarks(&self, tp: TopicPartition, timeout: Option<Duration>) -> Result<(i64, i64), Error> {
+        let deadline = self.deadline(timeout);
+        self.request_any(|reply| consumer::Command::QueryWatermarks { tp, deadline, reply })
+    }
+
+    /// Requests from the leaders the first offsets at or after the timestamps in the rows' `offset`. `None` waits without
+    /// limit.
+    pub fn offsets_for_times(&self, partitions: Vec<PartitionOffset>, timeout: Option<Duration>) -> OffsetsResult {
+        if partitions.is_empty() {
+            return Err(Error::invalid_arg("no partitions to look up offsets for"));
+        }
+        let deadline = self.deadline(timeout);
+        self.request_any(|reply| consumer::Command::OffsetsForTimes {
+            partitions,
+            deadline,
+            reply,
+        })
+    }
+
+    /// Begins to leave the group. Offsets are committed, and revocations go to the consumer's queue if the application
+    /// receives rebalance events: it must serve that queue until the reply is filled.
+    pub fn close_consumer(&self) -> Result<Arc<Reply<Result<(), Error>>>, Error> {
+        self.consumer_state()?;
+        let reply = Reply::new();
+        let command = consumer::Command::Close { reply: reply.clone() };
+        self.shared().send(Command::Consumer(command));
+        Ok(reply)
+    }
+
+    /// See [`SharedState::is_assignment_lost`].
+    pub fn is_assignment_lost(&self) -> bool {
+        self.consumer_state().is_ok_and(|r| r.is_assignment_lost())
+    }
+
+    /// Returns the rebalance protocol of the client's group.
+    pub fn rebalance_protocol(&self) -> Result<RebalanceProtocol, Error> {
+        Ok(self.consumer_state()?.group().protocol)
+    }
+
+    /// Returns the client's membership in its group.
+    pub fn group(&self) -> Result<GroupInfo, Error> {
+        Ok(self.consumer_state()?.group())
+    }
+
+    /// Returns the member id that the coordinator has assigned, empty before.
+    pub fn member_id(&self) -> Result<String, Error> {
+        Ok(self.consumer_state()?.group().member_id)
+    }
+
+    /// Returns the consumer's group metadata, for [`send_offsets_to_transaction`](Self::send_offsets_to_transaction).
+    pub fn group_metadata(&self) -> Result<GroupMetadata, Error> {
+        let group = self.group()?;
+        Ok(GroupMetadata {
+            group_id: group.group_id,
+            generation: group.generation,
+            member_id: group.member_id,
+            group_instance_id: group.group_instance_id,
+        })
+    }
+
+    // ---------------------------------------------------------------- admin
+
+    /// Begins an admin call. Its result goes to `queue` as [`Event::Admin`] with this `opaque`, exactly once, after
+    /// [`Options::request_timeout`] at the latest. Producers and consumers can make admin calls, also concurrently.
+    ///
+    /// All topics or resources of a call go to one broker in one request. The broker's error for one of them is in that
+    /// one's result. A call fails as a whole
+    ///
+    /// - with [`ErrorCode::L_TIMED_OUT`] when there was no response in time, or no broker to send the request to;
+    /// - with [`ErrorCode::L_TRANSPORT`] and the like when the connection was lost before the response: the broker may
+    ///   have carried out the request;
+    /// - with [`ErrorCode::L_INVALID_ARG`] when the call names nothing, names a broker by something other than an id, or
+    ///   contains a contradictory change, and with [`ErrorCode::L_CONFLICT`] for the settings of two brokers in one call;
+    /// - with [`ErrorCode::L_UNSUPPORTED_FEATURE`] when the broker is too old;
+    /// - with [`ErrorCode::L_BAD_MSG`] when the response is invalid;
+    /// - with [`ErrorCode::L_DESTROY`] when the client is destroyed meanwhile.
+    pub fn send_admin_request(&self, request: Request, options: Options, queue: Arc<Queue>, opaque: usize) {
+        let command = admin::Command::Ask {
+            request,
+            deadline: self.admin_deadline(&options),
+            options,
+            destination: Destination { queue, opaque },
+        };
+        self.shared().send(Command::Admin(command));
+    }
+
+    /// Begins to list the groups of all brokers, like [`send_admin_request`](Self::send_admin_request). Of the options, only
+    /// [`Options::request_timeout`] is used.
+    pub fn send_group_listing(&self, filters: GroupFilters, options: &Options, queue: Arc<Queue>, opaque: usize) {
+        let command = admin::Command::ListConsumerGroups {
+            filters,
+            deadline: self.admin_deadline(options),
+            destination: Destination { queue, opaque },
+        };
+        self.shared().send(Command::Admin(command));
+    }
+
+    fn admin_deadline(&self, options: &Options) -> Instant {
+        let socket_timeout = Duration::from_millis(self.conf().socket_timeout_ms.into());
+        self.deadline(Some(options.request_timeout.unwrap_or(socket_timeout)))
+    }
+
+    fn admin_request(&self, request: Request, options: &Options) -> Result<AdminOutcome, Error> {
+        let queue = Queue::new();
+        self.send_admin_request(request, options.clone(), queue.clone(), 0);
+        await_result(&queue)
+    }
+
+    fn request_topics(&self, request: Request, options: &Options) -> Result<Vec<TopicResult>, Error> {
+        match self.admin_request(request, options)? {
+            AdminOutcome::Topics(topics) => Ok(topics),
+            _ => Err(unexpected_result()),
+        }
+    }
+
+    fn request_resources(&self, request: Request, options: &Options) -> Result<Vec<ResourceResult>, Error> {
+        match self.admin_request(request, options)? {
+            AdminOutcome::Resources(resources) => Ok(resources),
+            _ => Err(unexpected_result()),
+        }
+    }
+
+    /// Creates topics and waits until they exist. Each has its result, in the order of the call: TOPIC_ALREADY_EXISTS,
+    /// INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_CONFIG and so on.
+    ///
+    /// # Errors
+    /// As [`send_admin_request`](Self::send_admin_request).
+    pub fn create_topics(&self, topics: Vec<NewTopic>, options: &Options) -> Result<Vec<TopicResult>, Error> {
+        self.request_topics(Request::CreateTopics(topics), options)
+    }
+
+    /// Deletes topics with all their records and waits until they are deleted.
+    ///
+    /// # Errors
+    /// As [`send_admin_request`](Self::send_admin_request).
+    pub fn delete_topics(&self, names: Vec<String>, options: &Options) -> Result<Vec<TopicResult>, Error> {
+        self.request_topics(Request::DeleteTopics(names), options)
+    }
+
+    /// Adds partitions to topics and waits until they exist. Records with a key may go to another partition from then on.
+    ///
+    /// # Errors
+    /// As [`send_admin_request`](Self::send_admin_request).
+    pub fn create_partitions(&self, topics: Vec<NewPartitions>, options: &Options) -> Result<Vec<TopicResult>, Error> {
+        self.request_topics(Request::CreatePartitions(topics), options)
+    }
+
+    /// Describes the settings of topics, groups and one broker, each value with its source.
+    ///
+    /// # Errors
+    /// As [`send_admin_request`](Self::send_admin_request).
+    pub fn describe_configs(
+        &self,
+        resources: Vec<ConfigQuery>,
+        options: &Options,
+    ) -> Result<Vec<ResourceResult>, Error> {
+        self.request_resources(Request::DescribeConfigs(resources), options)
+    }
+
+    /// Replaces all settings of resources: those that are not named are set to their defaults.
+    ///
+    /// # Errors
+    /// As [`send_admin_request`](Self::send_admin_request).
+    pub fn alter_configs(
+        &self,
+        resources: Vec<ConfigChanges>,
+        options: &Options,
+    ) -> Result<Vec<ResourceResult>, Error> {
+        self.request_resources(Request::AlterConfigs(resources), options)
+    }
+
+    /// Changes single settings of resources and leaves the others as they are (KIP-339).
+    ///
+    /// # Errors
+    /// As [`send_admin_request`](Self::send_admin_request).
+    pub fn incremental_alter_configs(
+        &self,
+        resources: Vec<ConfigChanges>,
+        options: &Options,
+    ) -> Result<Vec<ResourceResult>, Error> {
+        self.request_resources(Request::IncrementalAlterConfigs(resources), options)
+    }
+
+    /// Lists the groups that consumers have created, of all brokers that answered in time, with the errors of the others.
+    ///
+    /// # Errors
+    /// As [`send_admin_request`](Self::send_admin_request); [`ErrorCode::L_TIMED_OUT`] when no broker is known.
+    pub fn list_consumer_groups(&self, filters: GroupFilters, options: &Options) -> Result<ConsumerGroups, Error> {
+        let queue = Queue::new();
+        self.send_group_listing(filters, options, queue.clone(), 0);
+        match await_result(&queue)? {
+            AdminOutcome::Groups(groups) => Ok(groups),
+            _ => Err(unexpected_result()),
+        }
+    }
+}
+
+fn await_result(queue: &Arc<Queue>) -> Result<AdminOutcome, Error> {
+    // The core keeps the deadline.
+    match queue.pop(None) {
+        Some(Event::Admin(result)) => result.outcome,
+        _ => Err(not_answered()),
+    }
+}
+
+fn not_answered() -> Error {
+    Error::new(ErrorCode::L_FAIL, "the call was not answered")
+}
+
+fn unexpected_result() -> Error {
+    Error::new(ErrorCode::L_FAIL, "the result belongs to another call")
 }

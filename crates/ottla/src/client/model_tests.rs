@@ -1,19 +1,16 @@
-//! The end of a client: calls that come while its thread ends, and several threads that end it.
+//! Models of a client's end: calls during the end of its thread, and several threads that end it.
 //!
-//! The core, the command queue and the managers are those of production; the thread drives the core as `runtime::Loop` does,
+//! The core, the command queue and the managers are the production code. The thread drives the core as `runtime::Loop` does,
 //! without a network.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::builder::CoreBuilder;
-use super::core::{Command, Core};
-use super::handle::Inner;
-use super::options::ClientHooks;
-use super::shared::Shared;
+use super::lifecycle::ClientThread;
 use crate::cluster::{self, MetadataScope};
 use crate::config::{ClientConfig, Conf, TopicConfig};
 use crate::consumer;
+use crate::core::{ClientHooks, Command, Core, CoreBuilder, Shared};
 use crate::error::ErrorCode;
 use crate::producer;
 use crate::reply::Reply;
@@ -22,6 +19,7 @@ use crate::sys::sync::{Flaw, thread::JoinHandle};
 use crate::sys::{Clock, Instant, Rng};
 use crate::types::ClientKind;
 
+/// A clock whose time does not pass.
 struct Still;
 
 impl Clock for Still {
@@ -94,7 +92,7 @@ fn run(mut core: Core, waker: &ModelWaker) {
     }
 }
 
-/// A call without a timeout of its own: the cluster manager keeps it until it has an answer.
+/// Requests metadata without a timeout: the cluster manager keeps the command until it can reply.
 fn ask_for_metadata(shared: &Arc<Shared>) -> JoinHandle<ErrorCode> {
     let shared = shared.clone();
     spawn(move || {
@@ -108,9 +106,9 @@ fn ask_for_metadata(shared: &Arc<Shared>) -> JoinHandle<ErrorCode> {
     })
 }
 
-/// A call comes while the client ends: before the command queue is emptied for the last time, in the same batch of commands
-/// behind the end, between the last look and the closing of the command queue, or after it. Whoever finds the command must answer
-/// it: a command queue that is closed without being emptied, or emptied without being closed, leaves the caller waiting.
+/// A call arrives while the client ends: before the last `take_commands`, after `Terminate` in the same batch, between
+/// `take_commands` and the closing of the command queue, or after it. Each of these must reply: a queue that is closed
+/// without being drained, or drained without being closed, leaves the caller waiting.
 fn metadata_while_ending() {
     let client = start(ClientKind::Producer);
     let asking = ask_for_metadata(&client.shared);
@@ -120,7 +118,7 @@ fn metadata_while_ending() {
 }
 
 #[test]
-fn a_call_while_the_client_ends_is_answered() {
+fn metadata_call_during_termination_is_answered() {
     explore("metadata while ending", 4, metadata_while_ending);
     must_catch(Flaw::NoNotify, "metadata while ending", 1, || {
         spawn(metadata_while_ending).join().unwrap();
@@ -129,7 +127,7 @@ fn a_call_while_the_client_ends_is_answered() {
 
 /// The same for commands of the managers of a producer and of a consumer.
 #[test]
-fn commands_of_managers_are_answered() {
+fn producer_and_consumer_commands_during_termination_are_answered() {
     explore("purge while ending", 4, || {
         let client = start(ClientKind::Producer);
         let purging = spawn({
@@ -169,13 +167,13 @@ fn commands_of_managers_are_answered() {
     });
 }
 
-/// Two threads end the client, as when `destroy` and the drop of the last handle meet. When either returns, the client's
-/// thread has ended: the one that comes second must not go on because the first has taken the thread's handle away.
+/// Two threads end the client, as with a concurrent `destroy` and drop of the last handle. The client's thread has ended when
+/// either returns: the second must not return early because the first has taken the join handle.
 #[test]
-fn whoever_ends_the_client_sees_its_thread_end() {
+fn concurrent_stops_both_wait_for_the_thread() {
     explore("two threads end the client", 3, || {
         let client = start(ClientKind::Consumer);
-        let inner = Arc::new(Inner::new(client.shared, client.thread, None));
+        let inner = Arc::new(ClientThread::new(client.shared, client.thread, None));
         let ending = [0, 1].map(|_| {
             let (inner, ended) = (inner.clone(), client.ended.clone());
             spawn(move || {
@@ -190,12 +188,12 @@ fn whoever_ends_the_client_sees_its_thread_end() {
 /// A thread waits on the consumer's queue without a timeout, another one on a queue forwarded to it, while the client is
 /// destroyed. Both must return.
 #[test]
-fn waits_on_queues_end_with_the_client() {
+fn queue_waits_end_with_the_client() {
     explore("poll while ending", 4, || {
         let client = start(ClientKind::Consumer);
         let main = client.shared.main_queue.clone();
         main.forward_to(Some(client.shared.consumer_queue.clone()));
-        let inner = Inner::new(client.shared, client.thread, None);
+        let inner = ClientThread::new(client.shared, client.thread, None);
         let polling = spawn(move || main.pop(None).is_none());
         inner.stop();
         assert!(polling.join().unwrap());

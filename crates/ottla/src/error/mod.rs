@@ -1,33 +1,32 @@
-//! Errors: the codes of `rdkafka.h` and the protocol, who is at fault, what may be done, and [`Error`], which is a code
-//! with the words of the case.
+//! Errors: the codes of `rdkafka.h` and the protocol with their fault and action, and [`Error`], a code with a message.
 
 mod code;
+mod kinds;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use code::{Action, ErrorCode, Fault};
+pub use kinds::{Action, ErrorCode, Fault};
 
 use std::fmt;
 
-/// An error with the words of the case and what follows from it.
+/// An error: its code, a message, and the possible reactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// What went wrong.
+    /// The kind of error.
     pub code: ErrorCode,
-    /// What went wrong in this case, for a person to read. Never empty.
+    /// A human-readable message. Never empty.
     pub message: String,
-    /// The client instance cannot go on: only close it.
+    /// The client instance cannot continue and should be closed.
     pub fatal: bool,
-    /// The call that gave the error may be made again.
+    /// The failed call may be repeated.
     pub retriable: bool,
-    /// The transaction at hand can only be aborted (`rd_kafka_abort_transaction()`).
+    /// The current transaction can only be aborted (`rd_kafka_abort_transaction()`).
     pub txn_requires_abort: bool,
 }
 
 impl Error {
-    /// An error that is neither fatal nor to be retried, unless said so afterwards. An empty message becomes the
-    /// code's description.
+    /// Creates an error that is neither fatal nor retriable. An empty message is replaced by the code's description.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let mut message = message.into();
         if message.is_empty() {
@@ -42,7 +41,7 @@ impl Error {
         }
     }
 
-    /// An error whose flags are those of [`ErrorCode::action`].
+    /// Creates an error with the flags of [`ErrorCode::action`].
     pub fn classified(code: ErrorCode, message: impl Into<String>) -> Self {
         let action = code.action();
         Self {
@@ -53,26 +52,31 @@ impl Error {
         }
     }
 
-    /// An [`ErrorCode::L_INVALID_ARG`] error: what the application passed or configured cannot be used.
+    /// Creates an [`ErrorCode::L_INVALID_ARG`] error, for invalid arguments or settings.
     pub fn invalid_arg(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::L_INVALID_ARG, message)
     }
 
-    /// The same error, fatal.
+    /// Creates an [`ErrorCode::L_CRIT_SYS_RESOURCE`] error of the operating system, with `what` before its text.
+    pub(crate) fn system_resource(what: &str, error: &std::io::Error) -> Self {
+        Self::new(ErrorCode::L_CRIT_SYS_RESOURCE, format!("{what}: {error}"))
+    }
+
+    /// Returns the same error, marked as fatal.
     #[must_use]
     pub fn into_fatal(mut self) -> Self {
         self.fatal = true;
         self
     }
 
-    /// The same error, to be retried.
+    /// Returns the same error, marked as retriable.
     #[must_use]
     pub fn into_retriable(mut self) -> Self {
         self.retriable = true;
         self
     }
 
-    /// The same error, which leaves the transaction only to be aborted.
+    /// Returns the same error, marked as requiring an abort of the transaction.
     #[must_use]
     pub fn into_abortable(mut self) -> Self {
         self.txn_requires_abort = true;
@@ -81,14 +85,14 @@ impl Error {
 }
 
 impl From<ErrorCode> for Error {
-    /// [`Error::classified`] with the code's description as message.
+    /// Converts a code by [`Error::classified`], with its description as the message.
     fn from(code: ErrorCode) -> Self {
         Self::classified(code, "")
     }
 }
 
 impl fmt::Display for Error {
-    /// The name and the message: `_INVALID_ARG: linger.ms=-1 is out of range`.
+    /// Writes name and message: `_INVALID_ARG: linger.ms=-1 is out of range`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.code.name(), self.message)
     }

@@ -1,8 +1,49 @@
 //! The table of error codes: one row a code. Names and numbers are those of `rdkafka.h`; a local code `_NAME` is the
-//! constant `L_NAME`. Whether a broker's code may be retried and whether it shows stale metadata is not written here:
-//! that is the protocol's own table ([`ottla_protocol::ErrorCode`]).
+//! constant `L_NAME`. For brokers' codes, the actions `RETRY` and `REFRESH` come from the protocol's own table
+//! ([`ottla_protocol::ErrorCode`]).
 
-use super::code::{Row, codes};
+use super::kinds::{Action, ErrorCode, Fault};
+
+/// One row of the table. Texts end in a NUL byte, so that the C interface can return them without a copy.
+pub(super) struct Row {
+    pub(super) code: i32,
+    pub(super) constant: &'static str,
+    pub(super) description: &'static str,
+    pub(super) fault: Fault,
+    pub(super) action: Action,
+}
+
+/// Generates the constants of [`ErrorCode`] and the two tables, each ascending by code, from rows.
+macro_rules! codes {
+    (@row $code:literal $name:ident $fault:ident $action:ident $description:literal) => {
+        Row {
+            code: $code,
+            constant: concat!(stringify!($name), "\0"),
+            description: concat!($description, "\0"),
+            fault: Fault::$fault,
+            action: Action::$action,
+        }
+    };
+    (
+        $($code:literal $name:ident $fault:ident $action:ident $description:literal,)+
+        unlisted: $($u_code:literal $u_name:ident $u_fault:ident $u_action:ident $u_description:literal,)+
+    ) => {
+        impl ErrorCode {
+            $(#[doc = $description] pub const $name: Self = Self($code);)+
+            $(#[doc = $u_description] pub const $u_name: Self = Self($u_code);)+
+        }
+
+        /// The codes with a name in `rdkafka.h`.
+        pub(super) static LISTED: &[Row] = &[
+            $(codes!(@row $code $name $fault $action $description),)+
+        ];
+
+        /// The codes with a name only in the protocol.
+        pub(super) static UNLISTED: &[Row] = &[
+            $(codes!(@row $u_code $u_name $u_fault $u_action $u_description),)+
+        ];
+    };
+}
 
 codes! {
     -199 L_BAD_MSG Peer NONE "Local: Bad message format",
@@ -194,7 +235,7 @@ codes! {
      132 STREAMS_TOPOLOGY_FENCED Caller NONE "Broker: Topology epoch is outdated",
      133 SHARE_SESSION_LIMIT_REACHED Caller NONE "Broker: Too many share sessions",
 
-    // Codes that Kafka has and `rdkafka.h` does not name: they print as `ERR_<code>?`.
+    // Codes of Kafka without a name in `rdkafka.h`: they print as `ERR_<code>?`.
     unlisted:
       98 SNAPSHOT_NOT_FOUND Peer NONE "Broker: Snapshot not found",
       99 POSITION_OUT_OF_RANGE Peer NONE "Broker: Position is outside the snapshot",

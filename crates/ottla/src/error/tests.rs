@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 
-use super::code::Action;
+use super::kinds::Action;
 use super::table::{LISTED, UNLISTED};
 use super::{Error, ErrorCode, Fault};
 
-/// Number and name of every code, taken from the interface that this library stands in for.
+/// Returns number and name of every code of librdkafka's interface.
 fn reference() -> Vec<(i32, &'static str)> {
     include_str!("testdata/codes.tsv")
         .lines()
@@ -15,7 +15,7 @@ fn reference() -> Vec<(i32, &'static str)> {
 }
 
 #[test]
-fn names_are_those_of_the_interface() {
+fn names_match_librdkafka() {
     let reference = reference();
     assert_eq!(reference.len(), 191);
     for (code, name) in &reference {
@@ -37,7 +37,7 @@ fn names_are_those_of_the_interface() {
 }
 
 #[test]
-fn rows_ascend_and_say_who_found_out() {
+fn rows_ascend_and_descriptions_name_their_origin() {
     for rows in [LISTED, UNLISTED] {
         assert!(rows.windows(2).all(|w| w[0].code < w[1].code));
         for row in rows {
@@ -59,7 +59,7 @@ fn rows_ascend_and_say_who_found_out() {
 }
 
 #[test]
-fn every_code_of_the_protocol_is_known() {
+fn every_protocol_code_has_a_row() {
     for protocol in ottla_protocol::ErrorCode::known() {
         let code = ErrorCode::from(protocol);
         assert!(!code.description().starts_with("Err-"), "{protocol}");
@@ -78,7 +78,7 @@ fn every_code_of_the_protocol_is_known() {
 }
 
 #[test]
-fn actions_of_known_cases() {
+fn actions_of_selected_codes() {
     let not_leader = ErrorCode::NOT_LEADER_FOR_PARTITION.action();
     assert_eq!(not_leader, Action::RETRY.or(Action::REFRESH));
     assert_eq!(ErrorCode::MSG_SIZE_TOO_LARGE.action(), Action::NONE);
@@ -90,13 +90,13 @@ fn actions_of_known_cases() {
     assert_eq!(ErrorCode(9999).fault(), Fault::Peer);
     assert_eq!(ErrorCode(-999).fault(), Fault::Ourselves);
     assert_eq!(ErrorCode(9999).action(), Action::NONE);
-    // Local codes do not borrow the facts of a broker's code.
+    // A local code does not inherit the actions of the broker's code of the same number.
     assert_eq!(ErrorCode(-60).to_protocol(), None);
     assert_eq!(ErrorCode(70_000).to_protocol(), None);
 }
 
 #[test]
-fn errors_carry_words_and_flags() {
+fn errors_have_messages_and_flags() {
     let error = Error::new(ErrorCode::L_QUEUE_FULL, "");
     assert_eq!(error.message, "Local: Queue full");
     assert_eq!(error.to_string(), "_QUEUE_FULL: Local: Queue full");

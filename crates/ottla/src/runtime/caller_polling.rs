@@ -1,47 +1,50 @@
-//! Who drives the core: the loop's thread, a thread of the application that does one thing for it, or one that stands in
-//! for it while it waits for what the core will do anyway.
+//! The threads that drive the core: the I/O thread; a thread of the application that drives it for a few steps, *inline*;
+//! or a thread of the application that polls the sockets in the I/O thread's place while it waits for a result.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::driver::{Driver, Next};
 use super::wake_state::{WakeAction, WakeState};
+use crate::core::CallerPolling;
 use crate::event::has_callbacks;
 use crate::log::level;
 use crate::sys::sync::{AtomicBool, AtomicU32, Condvar, Deadline, Mutex, wait_while};
 use crate::sys::{Instant, Waker, forks};
 use crate::transport::{Poller, Shield};
 
-/// Wakes the loop. A wake-up while the loop is awake costs an atomic exchange; only a sleeping loop is written to.
+/// Wakes the loop. A wake-up costs one atomic exchange while the loop is working, and a system call only while it is blocked
+/// in poll.
 ///
-/// **Standing in.** A program that produces a message, waits for its report and goes on has two threads wake each other
-/// for every message. So a thread that sent its message itself ([`drive_inline`](Waker::drive_inline)) asks to wait for the sockets
-/// itself, too ([`poll_inline`](Waker::poll_inline)). The loop's thread processes this one answer for it; then it leaves the sockets to
-/// whoever comes with the next message, and rests. It takes them back when nobody stood in for a [`CALLER_POLL_MAX`], and when the
-/// one who stands in finds nothing to do for so long: where brokers take their time, waking a thread costs little beside
-/// that.
+/// **Caller polling.** A program that produces a message, waits for its delivery report and then produces the next one
+/// switches between two threads twice per message. Therefore a thread that has sent its message itself
+/// ([`drive_inline`](Waker::drive_inline)) requests to poll the sockets itself, too ([`poll_inline`](Waker::poll_inline)).
+/// The I/O thread still processes the response to this message. Then it parks and leaves the sockets to the thread that
+/// produces the next message. It polls them again when no thread has polled for [`CALLER_POLL_MAX`], or when a polling
+/// caller received no result for as long: with slow brokers a thread switch costs little in comparison.
 pub struct LoopWaker {
     inner: mio::Waker,
     shield: Option<Shield>,
+    caller_polling: CallerPolling,
     wake_state: WakeState,
-    /// The process that the loop runs in; a forked child must leave its sockets alone.
+    /// The process of the I/O thread; a forked child must not use its sockets.
     process: u32,
-    /// Empty before the loop begins and once it has ended.
+    /// `None` before the loop starts and after it has ended.
     pub(super) driver: Mutex<Option<Driver>>,
-    /// Whoever has locked it waits for the sockets. Locked before the driver.
+    /// Held by the thread that polls the sockets. Locked before the driver.
     poller: Mutex<Poller>,
-    /// A thread of the application has asked for what it is going to wait for.
+    /// A thread of the application has driven the core inline and not yet waited for the result.
     awaits_result: AtomicBool,
-    /// A thread wants to stand in.
+    /// A thread of the application requests to poll.
     poll_requested: AtomicBool,
-    /// How often somebody stood in.
+    /// The number of caller polls so far.
     caller_polls: AtomicU32,
-    /// How many times nobody is to stand in the next time that it does not pay: doubles each time, and halves when it
-    /// does pay.
+    /// The number of caller polls to skip after the next one without a result: doubles after each of those, and halves after
+    /// one with a result.
     skips_next: AtomicU32,
-    /// How many of them are left.
+    /// The number of caller polls still to skip.
     skips_left: AtomicU32,
-    /// The loop's thread is to stop resting.
+    /// The I/O thread is to end its park.
     unparked: Mutex<bool>,
     unpark: Condvar,
 }
@@ -52,34 +55,34 @@ impl std::fmt::Debug for LoopWaker {
     }
 }
 
-/// Steps that a helper takes before it leaves the rest to the loop.
+/// Maximum number of steps of an inline drive; the I/O thread does the rest.
 const INLINE_STEPS_MAX: usize = 4;
-/// How long sockets may be left alone by a thread that stands in, and how long it waits for them at most.
+/// Maximum duration of a caller's poll, and maximum time that the sockets are not polled between two callers' polls.
 const CALLER_POLL_MAX: Duration = Duration::from_millis(5);
-/// How many times standing in is left out at most after it did not pay.
+/// Maximum number of caller polls to skip.
 const SKIPS_MAX: u32 = 512;
 
-/// What comes after a look.
+/// The action after a step of the polling thread.
 enum LoopStep {
-    /// Another look.
+    /// Another step.
     Again,
-    /// A wait for the sockets.
+    /// A poll of the sockets.
     Poll {
         now: Instant,
-        /// From now on, at most.
+        /// Maximum duration of the poll; `None` without limit.
         timeout: Option<Duration>,
-        /// The last produce request under way has just ended.
+        /// The last produce request in flight was just answered.
         all_answered: bool,
     },
-    /// Nothing: the core is finished.
+    /// None: the core is finished.
     End,
 }
 
 impl LoopStep {
-    /// After a look that left nothing for another one to do.
+    /// Computes the poll after a step that requires no further one.
     fn after(driver: &mut Driver) -> Self {
         let now = driver.clock.now();
-        // The poll counts milliseconds and rounds up by itself: it does not wake the loop before the time.
+        // Poll rounds its timeout up to milliseconds, so it does not return before the timer is due.
         let timeout = match driver.transport.has_unread() {
             true => Some(Duration::ZERO),
             false => driver.sleeps_until.map(|at| at.since(now)),
@@ -92,24 +95,23 @@ impl LoopStep {
     }
 }
 
-/// A thread of the application in the place of the loop's: gives the place back, also when the core has panicked.
+/// A caller's poll. Dropping it ends the poll, also after a panic of the core.
 struct CallerPoll<'a> {
     waker: &'a LoopWaker,
-    /// Nobody may be coming back soon: the loop's thread has to take over.
+    /// The I/O thread must poll next, since another caller is not expected soon.
     over: bool,
 }
 
 impl Drop for CallerPoll<'_> {
     fn drop(&mut self) {
-        let called = !self.waker.wake_state.try_park();
-        if called || self.over {
+        let notified = !self.waker.wake_state.try_park();
+        if notified || self.over {
             self.waker.carry_out(WakeAction::WakeThread);
         }
     }
 }
 
-/// A thread of the application that does the loop's work: lets the loop sleep on, or wakes it, also when the core has
-/// panicked.
+/// An inline drive. Dropping it restores the I/O thread's state or wakes that thread, also after a panic of the core.
 struct InlineDrive<'a> {
     waker: &'a LoopWaker,
     prior: super::wake_state::PriorState,
@@ -118,9 +120,9 @@ struct InlineDrive<'a> {
 
 impl Drop for InlineDrive<'_> {
     fn drop(&mut self) {
-        let need = self.waker.wake_state.end_inline(self.prior);
-        if need != WakeAction::Nothing {
-            self.waker.carry_out(need);
+        let action = self.waker.wake_state.end_inline(self.prior);
+        if action != WakeAction::Nothing {
+            self.waker.carry_out(action);
         } else if !self.done {
             self.waker.wake();
         }
@@ -128,10 +130,16 @@ impl Drop for InlineDrive<'_> {
 }
 
 impl LoopWaker {
-    pub(super) fn new(inner: mio::Waker, poller: Poller, shield: Option<Shield>) -> Self {
+    pub(super) fn new(
+        inner: mio::Waker,
+        poller: Poller,
+        shield: Option<Shield>,
+        caller_polling: CallerPolling,
+    ) -> Self {
         LoopWaker {
             inner,
             shield,
+            caller_polling,
             wake_state: WakeState::new(),
             process: forks::depth(),
             driver: Mutex::new(None),
@@ -146,7 +154,7 @@ impl LoopWaker {
         }
     }
 
-    /// Does what makes system calls.
+    /// Runs `work`, which makes system calls, inside the application's shield, if there is one.
     fn shielded(&self, mut work: impl FnMut()) {
         match self.shield {
             Some(shield) => shield(&mut work),
@@ -154,10 +162,10 @@ impl LoopWaker {
         }
     }
 
-    fn carry_out(&self, need: WakeAction) {
-        match need {
+    fn carry_out(&self, action: WakeAction) {
+        match action {
             WakeAction::Nothing => {}
-            // The only possible error is a full counter, which wakes the sleeper as well.
+            // The only possible error is a full counter, which also ends the poll.
             WakeAction::WakePoller => self.shielded(|| drop(self.inner.wake())),
             WakeAction::WakeThread => {
                 *self.unparked.lock() = true;
@@ -166,15 +174,15 @@ impl LoopWaker {
         }
     }
 
-    /// Whether the core may be driven by the thread that asks. What the application has the client call must find no
-    /// lock of the application held.
+    /// Returns true if the calling thread may drive the core: not with callbacks, since they may take a lock that the
+    /// application holds during the call, and not in a forked child.
     fn may_drive_inline(&self) -> bool {
-        !has_callbacks() && forks::depth() == self.process
+        self.caller_polling == CallerPolling::Enabled && !has_callbacks() && forks::depth() == self.process
     }
 
-    /// Does what the loop would be woken for; false when the loop has to look as well.
+    /// Drives the core for a few steps. Returns false if the I/O thread must take a step, too.
     fn step_inline(&self, loop_parked: bool) -> bool {
-        // The loop takes the lock only when it has woken up; it will look, then.
+        // A locked driver means that another thread is about to take a step.
         let Some(mut guard) = self.driver.try_lock() else {
             return false;
         };
@@ -196,7 +204,7 @@ impl LoopWaker {
         false
     }
 
-    /// Has the core decide. The caller waits for the sockets.
+    /// Takes a step of the driver. The caller holds the poller.
     fn step(&self) -> LoopStep {
         let mut guard = self.driver.lock();
         let Some(driver) = guard.as_mut() else {
@@ -210,7 +218,7 @@ impl LoopWaker {
         LoopStep::after(driver)
     }
 
-    /// Goes on after somebody else's last look, since when nobody has called.
+    /// Continues after another thread's last step, without a notification since.
     fn resume_step(&self) -> LoopStep {
         match self.driver.lock().as_mut() {
             Some(driver) if driver.settled => LoopStep::after(driver),
@@ -218,7 +226,7 @@ impl LoopWaker {
         }
     }
 
-    /// Waits for the sockets and hands the core what they bring.
+    /// Polls the sockets and passes their events to the core.
     fn poll(&self, poller: &mut Poller, timeout: Option<Duration>) {
         let may_sleep = self.wake_state.try_sleep();
         let waited = poller.wait(if may_sleep { timeout } else { Some(Duration::ZERO) });
@@ -236,7 +244,7 @@ impl LoopWaker {
         driver.feed();
     }
 
-    /// The loop's thread: until the core is finished.
+    /// Runs the I/O thread until the core is finished.
     pub(super) fn run(&self) {
         let mut poller = self.poller.lock();
         loop {
@@ -250,8 +258,8 @@ impl LoopWaker {
                     }
                     return drop(ended);
                 }
-                // Who wants to stand in waits for its answer now, and comes when it has it; nobody would hear of one that
-                // is still to come.
+                // Parks only when all requests are answered: the caller that requested to poll is waiting for one of these
+                // answers, and no thread would receive an answer that is still to come.
                 LoopStep::Poll { all_answered: true, .. }
                     if self.poll_requested.swap(false, Relaxed) && self.wake_state.try_park() =>
                 {
@@ -265,28 +273,28 @@ impl LoopWaker {
         }
     }
 
-    /// Waits for the sockets in the place of the loop's thread.
+    /// Polls the sockets in the I/O thread's place until `done`.
     fn poll_as_caller(&self, poller: &mut Poller, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
         self.caller_polls.fetch_add(1, Relaxed);
-        let called = self.wake_state.resume();
-        let patience = timeout.map_or(CALLER_POLL_MAX, |t| t.min(CALLER_POLL_MAX));
+        let notified = self.wake_state.resume();
+        let poll_max = timeout.map_or(CALLER_POLL_MAX, |t| t.min(CALLER_POLL_MAX));
         let mut caller_poll = CallerPoll {
             waker: self,
             over: false,
         };
         let mut end: Option<Instant> = None;
-        // Whoever has just sent a message has looked.
-        let mut turn = if called { self.step() } else { self.resume_step() };
+        // A caller that has just sent its message has taken a step already.
+        let mut next = if notified { self.step() } else { self.resume_step() };
         loop {
             if done() {
                 let skips_next = self.skips_next.load(Relaxed);
                 return self.skips_next.store((skips_next / 2).max(1), Relaxed);
             }
-            match turn {
+            match next {
                 LoopStep::Again => {}
                 LoopStep::End => return caller_poll.over = true,
                 LoopStep::Poll { now, timeout, .. } => {
-                    let left = end.get_or_insert(now + patience).since(now);
+                    let left = end.get_or_insert(now + poll_max).since(now);
                     if left.is_zero() {
                         let skips_next = self.skips_next.load(Relaxed);
                         self.skips_left.store(skips_next, Relaxed);
@@ -296,11 +304,11 @@ impl LoopWaker {
                     self.poll(poller, Some(timeout.map_or(left, |t| t.min(left))));
                 }
             }
-            turn = self.step();
+            next = self.step();
         }
     }
 
-    /// Leaves the sockets to those who stand in, until they are called for or nobody comes any more.
+    /// Parks the I/O thread until it is notified, or until no caller has polled for [`CALLER_POLL_MAX`].
     fn park(&self) {
         loop {
             let caller_polls = self.caller_polls.load(Relaxed);
@@ -349,7 +357,7 @@ impl Waker for LoopWaker {
     }
 
     fn poll_inline(&self, timeout: Option<Duration>, done: &dyn Fn() -> bool) {
-        // Whatever was asked for is waited for once.
+        // Each inline drive allows one caller's poll.
         if !self.awaits_result.load(Relaxed) || !self.awaits_result.swap(false, Relaxed) || !self.may_drive_inline() {
             return;
         }

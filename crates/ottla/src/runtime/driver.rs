@@ -1,34 +1,34 @@
-//! The core with its sockets, as whoever drives it sees them.
+//! The core with its sockets and files, driven one step at a time.
 
-use crate::client::Core;
 use crate::connection::NetEvent;
+use crate::core::Core;
 use crate::sys::{Instant, SharedClock, earliest};
 use crate::transport::{Files, TcpTransport};
 
-/// The core with its sockets. Whoever has locked it drives it.
+/// The core with its sockets and files. The thread that holds its lock drives it.
 pub(super) struct Driver {
     pub(super) core: Core,
     pub(super) transport: TcpTransport,
     pub(super) files: Files,
     pub(super) clock: SharedClock,
-    /// When whoever waits for the sockets looks by itself.
+    /// The end of the current poll's timeout.
     pub(super) sleeps_until: Option<Instant>,
-    /// The last step left nothing for another one to do.
+    /// No further step is necessary before the next event or timer.
     pub(super) settled: bool,
 }
 
-/// What is to be done after a step.
+/// The action after a step.
 pub(super) enum Next {
     /// Another step.
     Step,
-    /// Sleep, until then at the latest.
+    /// Wait for events, until this time at the latest.
     Sleep(Option<Instant>),
     /// The core is finished.
     End,
 }
 
 impl Driver {
-    /// Has the core decide, and does what it decided.
+    /// Drives the core once and performs its network and file actions.
     pub(super) fn step(&mut self) -> Next {
         let wake_at = self.core.drive(self.clock.now(), self.clock.wall_ms());
         while let Some(action) = self.core.next_action() {
@@ -43,18 +43,18 @@ impl Driver {
         } else if self.core.is_finished() {
             Next::End
         } else {
-            // What the kernel took at once may have moved a timer.
+            // Writes that completed immediately may have moved a timer.
             Next::Sleep(earliest(wake_at, self.core.next_connection_wake()).filter(|at| *at < Instant::NEVER))
         };
         self.settled = matches!(next, Next::Sleep(_));
         next
     }
 
-    /// Hands what network and files report to the core; false when that leaves it nothing to decide.
+    /// Passes the events of network and files to the core. Returns false if they require no further step.
     pub(super) fn feed(&mut self) -> bool {
         let mut any = false;
         while let Some(event) = self.transport.next_event() {
-            // Every request that is sent is written: where nobody waits for just that, it is not worth another step.
+            // A written request requires a step only if a manager waits for that event.
             let written = matches!(event, NetEvent::Written { .. });
             self.core.on_net(event, self.clock.now());
             any |= !written || self.core.has_connection_event();

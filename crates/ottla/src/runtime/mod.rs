@@ -1,4 +1,4 @@
-//! The one thread of a client: waits for sockets, timers and wake-ups, and drives the core.
+//! A client's I/O thread: waits for sockets, timers and wake-ups, and drives the core.
 
 mod caller_polling;
 mod driver;
@@ -12,22 +12,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
-use crate::client::Core;
+use crate::core::{CallerPolling, Core};
 use crate::sys::SharedClock;
 use crate::sys::sync::thread;
 use crate::transport::{
     AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
 };
 
-/// Client threads alive in this process.
+/// The number of running I/O threads in this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Threads that clients of this process run, those for look-ups and files included.
+/// Returns the number of threads that clients of this process run, including those for look-ups and files.
 pub fn live_threads() -> usize {
     THREADS.load(Ordering::Relaxed) + worker_threads()
 }
 
-/// The pieces of a loop that exist before its core does.
+/// The settings of a loop.
+pub struct LoopOptions {
+    /// Socket options of connections to brokers.
+    pub sockets: SocketOptions,
+    /// The address family of connections to brokers.
+    pub family: AddressFamily,
+    /// The application's replacements for the operating system.
+    pub system: SystemHooks,
+    /// The threads that may drive the core.
+    pub caller_polling: CallerPolling,
+}
+
+/// The parts of an event loop that exist before its core.
 #[derive(Debug)]
 pub struct Loop {
     waker: Arc<LoopWaker>,
@@ -36,15 +48,24 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// Makes poll and waker; `system` takes the operating system's place. Fails when that has no descriptors left.
-    pub fn new(options: SocketOptions, family: AddressFamily, system: SystemHooks) -> io::Result<Self> {
+    /// Creates the poller and its waker.
+    ///
+    /// # Errors
+    /// Those of the operating system, such as when no file descriptors are left.
+    pub fn new(options: LoopOptions) -> io::Result<Self> {
+        let LoopOptions {
+            sockets,
+            family,
+            system,
+            caller_polling,
+        } = options;
         let poller = Poller::new()?;
         let registry = poller.registry().try_clone()?;
         let inner = mio::Waker::new(&registry, crate::transport::WAKE)?;
-        let waker = Arc::new(LoopWaker::new(inner, poller, system.shield));
+        let waker = Arc::new(LoopWaker::new(inner, poller, system.shield, caller_polling));
         let resolver = Resolver::new(waker.clone(), family, system.resolve.clone());
         let files = Files::new(waker.clone(), system.clone());
-        let transport = TcpTransport::new(registry, resolver, options, system);
+        let transport = TcpTransport::new(registry, resolver, sockets, system);
         Ok(Loop {
             waker,
             transport,
@@ -52,14 +73,14 @@ impl Loop {
         })
     }
 
-    /// Wakes this loop.
+    /// Returns the loop's waker.
     pub fn waker(&self) -> Arc<LoopWaker> {
         self.waker.clone()
     }
 
-    /// Starts the thread, which ends when the core is finished.
+    /// Starts the I/O thread, which ends when the core is finished.
     pub fn spawn(self, core: Core, clock: SharedClock) -> io::Result<thread::JoinHandle<()>> {
-        // Counted before it runs, so that the count is right when the client's creation returns.
+        // Counted before it starts, so that the count is correct when the client's constructor returns.
         THREADS.fetch_add(1, Ordering::Relaxed);
         let Loop {
             waker,
@@ -87,7 +108,7 @@ impl Loop {
             THREADS.fetch_sub(1, Ordering::Relaxed);
         });
         if spawned.is_err() {
-            // The core refers to the waker.
+            // Breaks the reference cycle: the core owns the waker.
             *waker.driver.lock() = None;
             THREADS.fetch_sub(1, Ordering::Relaxed);
         }

@@ -1,4 +1,4 @@
-//! The loop and those who wake it.
+//! Models of the loop with threads that notify it, drive it inline and poll in its place.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,8 +8,8 @@ use crate::sys::Waker;
 use crate::sys::sync::model_tests::{ModelWaker, explore, join, must_catch, spawn};
 use crate::sys::sync::{AtomicBool, AtomicU64, Condvar, Deadline, Flaw, Mutex, wait_while};
 
-/// A lock that is held while its holder waits. Not a mutex of the model's own: a thread that tries one of those is held up
-/// as soon as another one takes it, as if it had called `lock`.
+/// The poller's lock, which is held during waits. Not loom's mutex: its `try_lock` blocks while another thread is about to
+/// lock it, as if it were `lock`.
 #[derive(Default)]
 struct PollerLock {
     taken: Mutex<bool>,
@@ -35,17 +35,17 @@ impl PollerLock {
 
 struct LoopModel {
     wake_state: WakeState,
-    /// Whoever has it may wait for the kernel.
+    /// Held by the thread that polls.
     poller: PollerLock,
-    /// Somebody wants to stand in for the loop.
+    /// A caller requests to poll.
     poll_requested: AtomicBool,
-    /// Ends the loop's rest.
+    /// Ends the I/O thread's park.
     unpark: ModelWaker,
-    /// The kernel's part: what was written ends one wait, the present one or the next.
+    /// The kernel's poller: a write ends one poll, the current or the next one.
     kernel: ModelWaker,
-    /// What callers want done; relaxed, so that only the call itself can make it known.
+    /// The callers' requests. Stored relaxed, so that only the notification can make them visible.
     requests: [AtomicU64; 2],
-    /// The driver: whoever has it carries out requests. The requests carried out.
+    /// The driver, with the requests carried out so far.
     driver: Mutex<[u64; 2]>,
 }
 
@@ -75,7 +75,7 @@ impl LoopModel {
         self.carry_out(self.wake_state.notify());
     }
 
-    /// As `LoopWaker::drive_inline` does. The last thing to do is the loop's own.
+    /// As `LoopWaker::drive_inline`. The last request is left to the loop.
     fn drive_inline(&self, from: usize, request: u64, done: impl Fn([u64; 2]) -> bool) {
         self.requests[from].store(request, Ordering::Relaxed);
         let Some(prior) = self.wake_state.begin_inline() else {
@@ -91,8 +91,8 @@ impl LoopModel {
         }
     }
 
-    /// As `LoopWaker::poll_inline` does, until `enough`. Time stands still in a model, so that the loop does not take over by
-    /// itself: who has seen the last thing done says so.
+    /// As `LoopWaker::poll_inline`, until `enough`. Timeouts never pass in a model, so the caller that sees the last request
+    /// done unparks the I/O thread.
     fn poll_as_caller(&self, enough: impl Fn([u64; 2]) -> bool, all: impl Fn([u64; 2]) -> bool) {
         if !self.poller.try_take() {
             return self.poll_requested.store(true, Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl LoopModel {
         *done_requests
     }
 
-    /// As the loop does: look, sleep if nobody called, look again; or leave that to others.
+    /// As `LoopWaker::run`: takes steps and sleeps in between, or parks.
     fn run_until(&self, done: impl Fn([u64; 2]) -> bool) {
         self.poller.take();
         while !done(self.look(&mut self.driver.lock())) {
@@ -145,8 +145,8 @@ impl LoopModel {
     }
 }
 
-/// One thread calls twice, the second time while the loop may be deciding to sleep, waking up from the first call, or
-/// looking already. A call lost between the loop's look and its sleep leaves it asleep for ever.
+/// One thread notifies twice, the second time while the loop may be deciding to sleep, waking up, or already taking a step. A
+/// notification lost between the loop's step and its sleep is a deadlock.
 fn one_thread_notifies() {
     let model = LoopModel::new();
     let caller = spawn({
@@ -160,8 +160,8 @@ fn one_thread_notifies() {
     caller.join().unwrap();
 }
 
-/// Two threads call at once: the second one finds that somebody has called already and writes nothing, so the loop that
-/// wakes up for the first must see what the second one wants as well.
+/// Two threads notify concurrently: the second notification merges with the first, so the loop that wakes up for the first
+/// must see the second request as well.
 fn two_threads_notify() {
     let model = LoopModel::new();
     let callers = [0, 1].map(|from| {
@@ -172,8 +172,8 @@ fn two_threads_notify() {
     join(callers);
 }
 
-/// One thread helps while another one calls: the call may come before, in the middle of or after the help, and find the
-/// loop asleep, helped, or waking up.
+/// One thread drives inline while another one notifies: before, during or after the inline drive, with the loop asleep,
+/// driven inline, or waking up.
 fn notification_during_inline_drive() {
     let model = LoopModel::new();
     let both = |[a, b]: [u64; 2]| a + b == 2;
@@ -189,7 +189,8 @@ fn notification_during_inline_drive() {
     join([helper, caller]);
 }
 
-/// Two threads help at once, and one of them again: at most one finds the loop asleep, and the others must be heard.
+/// Two threads drive inline concurrently, one of them twice: at most one finds the loop asleep, and the others' requests must
+/// not be lost.
 fn two_inline_drives() {
     let model = LoopModel::new();
     let all = |[a, b]: [u64; 2]| a == 2 && b == 1;
@@ -208,12 +209,12 @@ fn two_inline_drives() {
     join([twice, once]);
 }
 
-/// One thread asks for something and stands in until it is done, while another one calls: the call may find the loop or
-/// the one that stands in asleep or awake, or nobody there.
+/// One thread makes a request and polls until it is done, while another one notifies: the loop or the polling caller may be
+/// asleep or working, or no thread may be polling.
 fn notification_during_caller_polling() {
     let model = LoopModel::new();
     let both = |[a, b]: [u64; 2]| a + b == 2;
-    // As if a thread had requested to poll before.
+    // As after an earlier request to poll.
     model.poll_requested.store(true, Ordering::Relaxed);
     let polling = {
         let model = model.clone();
@@ -230,7 +231,7 @@ fn notification_during_caller_polling() {
     join([polling, caller]);
 }
 
-/// The same with a thread that helps before it stands in, as a lone record does, and again afterwards.
+/// The same with a thread that drives inline before it polls, as for a single record, and again afterwards.
 fn inline_drive_and_caller_polling() {
     let model = LoopModel::new();
     let all = |[a, _]: [u64; 2]| a == 2;

@@ -1,32 +1,33 @@
-//! Whether somebody waits for the sockets: what a wake-up costs nothing for while that is not so.
+//! Tracks whether a thread is blocked in poll, so that a wake-up needs no system call otherwise.
 
 use std::sync::atomic::Ordering;
 
 use crate::sys::sync::AtomicU8;
 
+/// The driver is working.
 const RUNNING: u8 = 0;
-/// Somebody wants the driver to look, which it has not done yet.
+/// A notification arrived that the driver has not processed yet.
 const NOTIFIED: u8 = 1;
-/// The driver waits for the sockets, or is about to, and has to be written to.
+/// The driver is blocked in poll, or about to be. Waking it takes a write to the poller.
 const POLLING: u8 = 2;
-/// The driver sleeps on while another thread does its work.
+/// The driver is blocked or parked, and another thread drives the core meanwhile.
 const INLINE: u8 = 3;
-/// Nobody waits for the sockets: the loop's thread leaves that to one of the application's, which is not there now.
+/// No thread polls the sockets: the I/O thread has left them to a thread of the application, which does not poll now.
 const PARKED: u8 = 4;
 
-/// What a caller has to do to be heard.
+/// The action that makes a notification effective.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WakeAction {
-    /// Nothing: somebody is awake, or was called already.
+    /// None: a thread is working, or was notified already.
     Nothing,
-    /// Write to the sockets' poller.
+    /// A write to the poller's waker.
     WakePoller,
-    /// Wake the loop's thread, which rests.
+    /// Unparking the I/O thread.
     WakeThread,
 }
 
 impl WakeAction {
-    /// Of somebody who called in this state.
+    /// Returns the action of a notification in this state.
     fn in_state(state: u8) -> Self {
         match state {
             POLLING => WakeAction::WakePoller,
@@ -36,31 +37,31 @@ impl WakeAction {
     }
 }
 
-/// The state before an inline drive, which [`WakeState::end_inline`] brings back.
+/// The state before an inline drive, which [`WakeState::end_inline`] restores.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PriorState(u8);
 
 impl PriorState {
-    /// Whether the loop's thread looks by itself soon, whatever timers there are.
+    /// Returns true if the I/O thread is parked: it wakes up soon, independent of the core's timers.
     pub(super) fn was_parked(self) -> bool {
         self.0 == PARKED
     }
 }
 
-/// The state in which the driver (the loop's thread, or one that stands in for it) and its callers meet. One atomic that
-/// both sides change by reading and writing in one step, so that one of them comes first: a call that comes before the
-/// driver's decision to sleep is found by it, and one that comes after it finds the driver asleep. Two flags, each
-/// written by one side and read by the other, would need one total order over both; a plain read in place of
-/// [`try_sleep`](Self::try_sleep)'s exchange loses calls.
+/// The state shared by the driver (the I/O thread, or a thread of the application that polls in its place) and the threads
+/// that notify it. Both sides change one atomic by read-modify-write operations, which are totally ordered: the driver
+/// finds a notification that precedes its decision to sleep, and a notification that follows it finds the driver asleep.
+/// Two flags, each written by one side and read by the other, would need a total order over both. A plain load in place of
+/// the exchange in [`try_sleep`](Self::try_sleep) loses notifications.
 ///
-/// Only whoever may wait for the sockets calls `try_sleep`, `try_park` and `resume`, one thread at a time.
+/// Only the thread that holds the poller calls `try_sleep`, `try_park` and `resume`.
 #[derive(Debug)]
 pub(super) struct WakeState {
     state: AtomicU8,
 }
 
 impl WakeState {
-    /// Awake.
+    /// Creates the state of a working driver.
     pub(super) fn new() -> Self {
         WakeState {
             state: AtomicU8::new(RUNNING),
@@ -72,19 +73,19 @@ impl WakeState {
             .compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire)
     }
 
-    /// Has the driver look. Of many callers only the first one has to do something for it.
+    /// Notifies the driver. Of several notifications only the first returns an action.
     pub(super) fn notify(&self) -> WakeAction {
         WakeAction::in_state(self.state.swap(NOTIFIED, Ordering::AcqRel))
     }
 
-    /// Whether the caller may do the driver's work, since that sleeps or rests; it must call
+    /// Begins an inline drive by the calling thread; `None` unless the driver is blocked or parked. The caller must call
     /// [`end_inline`](Self::end_inline) afterwards.
     pub(super) fn begin_inline(&self) -> Option<PriorState> {
         let sleeping = self.exchange(POLLING, INLINE);
         sleeping.or_else(|_| self.exchange(PARKED, INLINE)).ok().map(PriorState)
     }
 
-    /// Lets the driver sleep or rest on; says what is to be done after all, since somebody has called meanwhile.
+    /// Ends an inline drive and restores the state before it. Returns the action of a notification that arrived meanwhile.
     pub(super) fn end_inline(&self, prior: PriorState) -> WakeAction {
         match self.exchange(INLINE, prior.0) {
             Err(NOTIFIED) => WakeAction::in_state(prior.0),
@@ -92,20 +93,21 @@ impl WakeState {
         }
     }
 
-    /// Whether the driver may sleep; it must call [`resume`](Self::resume) afterwards, whatever the result.
+    /// Marks the driver as blocked in poll; false if a notification is pending. The driver must call
+    /// [`resume`](Self::resume) after poll in both cases.
     pub(super) fn try_sleep(&self) -> bool {
         self.exchange(RUNNING, POLLING).is_ok()
     }
 
-    /// Whether nobody need wait for the sockets now; who does so next must call [`resume`](Self::resume) first, whatever the
-    /// result.
+    /// Marks the sockets as not polled by any thread; false if a notification is pending. The next thread that polls them
+    /// must call [`resume`](Self::resume) first in both cases.
     pub(super) fn try_park(&self) -> bool {
         self.exchange(RUNNING, PARKED).is_ok()
     }
 
-    /// The driver looks now at everything that callers may have done; false when nobody has called since it
-    /// [rested](Self::try_park), so that it need not. A swap rather than a store, so that it sees what they wrote before
-    /// they called, those included whose call was one of many.
+    /// Marks the driver as working: it must process all pending work next. Returns false if no notification arrived since
+    /// [`try_park`](Self::try_park), when there is none. A swap rather than a store, so that the driver sees all writes that
+    /// precede notifications, including merged ones.
     pub(super) fn resume(&self) -> bool {
         self.state.swap(RUNNING, Ordering::AcqRel) != PARKED
     }

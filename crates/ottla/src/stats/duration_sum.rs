@@ -1,8 +1,8 @@
-//! Durations in a row.
+//! Count, sum and maximum of durations.
 
 use std::time::Duration;
 
-/// How many durations there were, what they come to, and the longest.
+/// The count, sum and maximum of durations.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct DurationSum {
     count: u64,
@@ -11,34 +11,34 @@ pub struct DurationSum {
 }
 
 impl DurationSum {
-    /// Takes one in.
+    /// Adds a duration.
     pub fn record(&mut self, duration: Duration) {
         self.count += 1;
         self.sum = self.sum.saturating_add(duration);
         self.max = self.max.max(duration);
     }
 
-    /// How many there were.
+    /// Returns the number of durations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// All of them together.
+    /// Returns their sum.
     pub fn sum(&self) -> Duration {
         self.sum
     }
 
-    /// The longest, zero without any.
+    /// Returns the maximum, zero without any.
     pub fn max(&self) -> Duration {
         self.max
     }
 
-    /// The average; `None` without any.
+    /// Returns the average; `None` without any.
     pub fn avg(&self) -> Option<Duration> {
         (self.count > 0).then(|| self.sum.div_f64(self.count as f64))
     }
 
-    /// The same among `count` durations, of which the others were zero.
+    /// Returns the same durations extended by zeros to `count`.
     #[must_use]
     pub fn among(self, count: u64) -> Self {
         DurationSum {

@@ -1,17 +1,17 @@
-//! Values of one interval.
+//! The histogram of one interval's values.
 
 use std::time::Duration;
 
 use super::Summary;
 
-/// The largest latency inside the client, in microseconds.
+/// Upper bound of latencies inside the client, in microseconds.
 pub(crate) const LATENCY_MAX_US: u64 = 100_000;
-/// The largest round trip, in microseconds.
+/// Upper bound of round trip times, in microseconds.
 pub(crate) const RTT_MAX_US: u64 = 500_000;
-/// The longest pause that a broker asks for, in milliseconds.
+/// Upper bound of throttle times, in milliseconds.
 pub(crate) const THROTTLE_MAX_MS: u64 = 5_000_000;
 
-/// The windows' names, upper bounds and units, for the manual.
+/// Returns the windows' names, upper bounds and units, for the manual.
 pub(super) fn ranges() -> [(&'static str, String, &'static str); 6] {
     [
         ("int_latency", LATENCY_MAX_US.to_string(), "us"),
@@ -23,10 +23,10 @@ pub(super) fn ranges() -> [(&'static str, String, &'static str); 6] {
     ]
 }
 
-/// Of percentiles: off by one part in a hundred at most.
+/// Precision of percentiles: an error of at most one percent.
 const SIGNIFICANT_FIGURES: u8 = 2;
 
-/// Takes values until it is asked what they were. Its memory does not depend on how many there are.
+/// Values recorded since the last [`take`](Self::take). Its memory does not depend on their number.
 #[derive(Debug)]
 pub struct Histogram {
     values: hdrhistogram::Histogram<u64>,
@@ -38,9 +38,9 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// For values of up to `max`. Larger ones are counted, but not in percentiles.
+    /// Creates a histogram of values up to `max`. Larger values are counted, but excluded from percentiles.
     pub fn new(max: u64) -> Option<Box<Self>> {
-        // The lowest value that is told apart from 0 is 1; the histogram takes no upper bound below 2.
+        // The lowest value distinct from 0 is 1; hdrhistogram accepts no upper bound below 2.
         let values = hdrhistogram::Histogram::new_with_bounds(1, max.max(2), SIGNIFICANT_FIGURES).ok()?;
         Some(Box::new(Histogram {
             values,
@@ -52,12 +52,12 @@ impl Histogram {
         }))
     }
 
-    /// Takes a value.
+    /// Records a value.
     pub fn record(&mut self, value: u64) {
         self.record_times(value, 1);
     }
 
-    /// Takes many values. Neighbours that are equal, as the ages of messages often are, count as cheaply as one.
+    /// Records many values. A run of equal values, as ages of messages often are, costs as much as one value.
     pub fn record_all(&mut self, values: impl IntoIterator<Item = u64>) {
         let mut run = (0, 0);
         for value in values {
@@ -83,12 +83,12 @@ impl Histogram {
         }
     }
 
-    /// Takes a time in microseconds.
+    /// Records a duration in microseconds.
     pub fn record_us(&mut self, time: Duration) {
         self.record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
 
-    /// What was recorded since the last call.
+    /// Returns a summary of the values recorded since the last call.
     pub fn take(&mut self) -> Summary {
         let int = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         let hdrsize = int((self.values.distinct_values() * size_of::<u64>()) as u64);
@@ -98,7 +98,7 @@ impl Histogram {
                 ..Default::default()
             };
         }
-        // The histogram knows values by their first figures only: no more than the largest that came.
+        // The histogram rounds values up to its precision: limit percentiles to the largest recorded value.
         let at = |percentile: f64| int(self.values.value_at_percentile(percentile).min(self.max));
         let summary = Summary {
             min: int(self.min),

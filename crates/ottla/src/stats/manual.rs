@@ -1,4 +1,4 @@
-//! The table as people read it: `docs/STATISTICS.md`.
+//! The manual of the table: `docs/STATISTICS.md`.
 
 use std::fmt::Write as _;
 
@@ -11,20 +11,21 @@ const INTRODUCTION: &str = "\
 
 <!-- Generated from the table of fields by `cargo xtask gen-stats`: change the table in crates/ottla/src/stats. -->
 
-With `statistics.interval.ms` a client describes itself at that interval, in one line of JSON. The application gets it
+With `statistics.interval.ms` a client reports its statistics at that interval, in one line of JSON. The application
+receives it
 
 - in C by the callback of `rd_kafka_conf_set_stats_cb()`, which `rd_kafka_poll()` calls, or as `RD_KAFKA_EVENT_STATS`, when
-  `rd_kafka_conf_set_events()` asks for that;
+  enabled by `rd_kafka_conf_set_events()`;
 - in C++ as `EVENT_STATS` by `event_cb`;
-- in Rust as `Event::Stats`, with the numbers in their types, when `ClientHooks::stats_event` asks for it.
+- in Rust as `Event::Stats`, with typed fields, when enabled by `ClientHooks::stats_event`.
 
-Nothing is measured while the interval is 0 or nobody listens. The client makes no further document while ten wait for the
-application; the next one covers the whole time.
+Nothing is measured while the interval is 0 or the application has registered no receiver. The client creates no further
+document while ten wait for the application; the next one covers the whole time.
 
-Counters begin at 0 and only go up. Windows hold what was measured since the last document. *Kind* says which is which. A
-field is left out where the table says so, never set to null. Programs must take fields that they do not know.
+Counters start at 0 and only increase. Windows hold the measurements since the last document. The column *Kind* shows the
+difference. A field is omitted where the table says so, never set to null. Programs must ignore unknown fields.
 
-`examples/c/stats_view.c` makes a live view of them in the terminal: rates, latencies, and the lag of each partition.
+`examples/c/stats_view.c` shows them live in the terminal: rates, latencies, and the lag of each partition.
 ";
 
 fn kind(field: &Field) -> &'static str {
@@ -44,7 +45,7 @@ fn row(name: &str, field: &Field, meaning: &str) -> String {
     )
 }
 
-/// The text of `docs/STATISTICS.md`.
+/// Returns the text of `docs/STATISTICS.md`.
 pub fn manual() -> String {
     let mut out = INTRODUCTION.to_owned();
     for section in SECTIONS {
@@ -76,9 +77,9 @@ pub fn manual() -> String {
     for (key, name, shown) in REQUESTS {
         let when = match shown {
             Shown::Always => "always",
-            Shown::ByProducers => "in producers, or once there was one",
-            Shown::ByConsumers => "in consumers, or once there was one",
-            Shown::WhenUsed => "once there was one",
+            Shown::ByProducers => "in producers, or once one was sent",
+            Shown::ByConsumers => "in consumers, or once one was sent",
+            Shown::WhenUsed => "once one was sent",
         };
         let _ = writeln!(out, "| {} | `{name}` | {when} |", key.0);
     }

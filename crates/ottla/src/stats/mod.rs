@@ -1,16 +1,15 @@
-//! Statistics: what a client says of itself every `statistics.interval.ms`.
+//! Statistics, which a client reports every `statistics.interval.ms`.
 //!
-//! - `table`: the one table of fields; from its rows come the types that hold the numbers, the JSON document and
-//!   `docs/STATISTICS.md`;
-//! - `window`: histograms of one interval, in bounded memory;
-//! - `span`: sum and maximum of durations, for client metrics;
-//! - `requests`: the names under which requests are counted;
-//! - `manual`: the table as people read it.
+//! - `table`: the table of fields; the types that hold the numbers, the JSON document and `docs/STATISTICS.md` are
+//!   generated from its rows;
+//! - `histogram`: histograms of one interval, in bounded memory;
+//! - `duration_sum`: count, sum and maximum of durations, for client metrics;
+//! - `requests`: the names of requests;
+//! - `manual`: the manual of the table.
 //!
-//! Managers own the numbers and give them when they are asked to (their `statistics` functions); the client's core walks
-//! over them at the interval. What happens once in a request or a batch is always counted, in fields that only the
-//! client's thread writes. What is measured, one message or one request at a time, goes into a [`Histogram`], and there are
-//! none unless there is an interval and somebody who listens.
+//! Managers own the numbers and return them by their `statistics` functions, which the client's core calls at the interval.
+//! Events per request or batch are always counted, in fields that only the client's thread writes. Measurements per message
+//! or request go into a [`Histogram`], which exists only with an interval and a registered receiver.
 
 mod duration_sum;
 mod histogram;
@@ -29,16 +28,15 @@ use table::Counting;
 pub use table::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
 
 impl Statistics {
-    /// The document as one line of JSON.
+    /// Returns the document as one line of JSON.
     pub fn to_json(&self) -> String {
         // Writing into memory does not fail, and every key is a text or a number.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// What only counts up for as long as the client lives, by its place in the document, such as `tx` and
-    /// `topics.T.partitions.0.rxmsgs`: from one document to a later one none of these goes back. Left out are connections,
-    /// which come and go and may take over the counts of others, and the messages that wait for their topic's partitions to
-    /// be known, which are partitions' later.
+    /// Returns the counters by their path in the document, such as `tx` and `topics.T.partitions.0.rxmsgs`. None of them
+    /// decreases from one document to a later one. Excluded are connections, which are closed and may inherit the counts of
+    /// others, and messages without a partition (-1), which move to partitions later.
     pub fn counters(&self) -> BTreeMap<String, u64> {
         let mut all: BTreeMap<String, u64> = BTreeMap::new();
         let mut add = |place: &str, counters: &mut dyn Iterator<Item = (&'static str, u64)>| {
@@ -63,9 +61,9 @@ impl Statistics {
         all
     }
 
-    /// The first of [`counters`](Self::counters) that is lower than in `before`, an earlier document of the same client, with
-    /// its value there and here; `None` when all have gone on. One that is not there any more has gone back to zero: a
-    /// partition that was never used goes with the metadata that named it.
+    /// Returns the first of the [`counters`](Self::counters) that is lower than in `before`, an earlier document of the same
+    /// client, with its value there and here; `None` if none is. A missing counter is zero: a partition that was never used
+    /// disappears with the metadata that contained it.
     pub fn gone_back_since(&self, before: &Statistics) -> Option<(String, u64, u64)> {
         let counters = self.counters();
         let changes = before.counters().into_iter().map(|(place, was)| {

@@ -1,5 +1,5 @@
-//! The names under which requests are counted. Programs that read statistics know them, so they stay as they are where
-//! Kafka's own names of the APIs differ.
+//! The names of requests in `req`. They are librdkafka's, which programs that read statistics expect, also where they
+//! differ from Kafka's names of the APIs.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,20 @@ use ottla_protocol::ApiKey;
 
 use crate::types::ClientKind;
 
-/// Which clients say how many requests of a kind they made, be it none.
+/// The clients that show a request's counter while it is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shown {
     Always,
     ByProducers,
     ByConsumers,
-    /// Those that made one.
+    /// None: the counter is shown from the first request on.
     WhenUsed,
 }
 
 use Shown::{Always, ByConsumers, ByProducers, WhenUsed};
 
-/// Requests that stand in the document although there was none, and those with names of their own. Others are told of
-/// under Kafka's names once there was one.
+/// Requests shown with a count of 0, and requests with names other than Kafka's. Others are shown by Kafka's name from the
+/// first request on.
 pub(super) const REQUESTS: &[(ApiKey, &str, Shown)] = &[
     (ApiKey::PRODUCE, "Produce", ByProducers),
     (ApiKey::FETCH, "Fetch", ByConsumers),
@@ -63,7 +63,7 @@ pub(super) const REQUESTS: &[(ApiKey, &str, Shown)] = &[
     (ApiKey(79), "ShareAcknowledge", Always),
 ];
 
-/// How many requests a connection was handed, by name, from counts by key.
+/// Returns a connection's request counts by name, from those by key.
 pub fn request_counts(kind: ClientKind, by_key: &BTreeMap<ApiKey, u64>) -> BTreeMap<&'static str, u64> {
     let shown = |shown: Shown| match shown {
         Always => true,

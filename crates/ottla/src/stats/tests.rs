@@ -7,7 +7,7 @@ use super::table::SECTIONS;
 use super::*;
 use crate::types::ClientKind;
 
-/// A document in which every place is taken.
+/// Returns a document with all sections.
 fn full() -> Statistics {
     let topic = Topic {
         topic: "t".into(),
@@ -32,7 +32,7 @@ fn parse(statistics: &Statistics) -> Value {
     serde_json::from_str(&statistics.to_json()).unwrap()
 }
 
-/// Keys of objects are `*`.
+/// Collects the paths of a document; keys of objects are `*`.
 fn paths(at: &str, value: &Value, out: &mut BTreeSet<String>) {
     for (key, member) in value.as_object().into_iter().flatten() {
         let keyed = SECTIONS
@@ -51,7 +51,7 @@ fn paths(at: &str, value: &Value, out: &mut BTreeSet<String>) {
 }
 
 #[test]
-fn counters_are_told_by_their_places() {
+fn counters_have_their_paths() {
     let mut document = full();
     document.tx = 3;
     let topic = document.topics.get_mut("t").unwrap();
@@ -93,15 +93,15 @@ fn counters_are_told_by_their_places() {
 }
 
 #[test]
-fn the_document_is_what_the_table_says() {
-    let mut there = BTreeSet::new();
-    paths("", &parse(&full()), &mut there);
-    let mut told = BTreeSet::new();
+fn document_has_exactly_the_tables_fields() {
+    let mut present = BTreeSet::new();
+    paths("", &parse(&full()), &mut present);
+    let mut documented = BTreeSet::new();
     for section in SECTIONS {
         for place in section.places {
             for field in section.fields {
                 for name in std::iter::once(&field.name).chain(field.also) {
-                    told.insert(if place.is_empty() {
+                    documented.insert(if place.is_empty() {
                         (*name).to_owned()
                     } else {
                         format!("{place}.{name}")
@@ -109,15 +109,15 @@ fn the_document_is_what_the_table_says() {
                 }
             }
             if place.ends_with('*') {
-                told.insert((*place).to_owned());
+                documented.insert((*place).to_owned());
             }
         }
     }
-    assert_eq!(there, told);
+    assert_eq!(present, documented);
 }
 
 #[test]
-fn what_there_is_none_of_is_left_out() {
+fn missing_sections_are_omitted() {
     let text = Statistics::default().to_json();
     for name in ["cgrp", "eos", "fatal"] {
         assert!(!text.contains(&format!("\"{name}\"")), "{text}");
@@ -140,7 +140,7 @@ fn any_name_makes_valid_json() {
 }
 
 #[test]
-fn requests_have_the_names_that_programs_know() {
+fn requests_have_librdkafkas_names() {
     let counts = BTreeMap::from([
         (ApiKey::API_VERSIONS, 3),
         (ApiKey(48), 2),
@@ -158,7 +158,7 @@ fn requests_have_the_names_that_programs_know() {
 }
 
 #[test]
-fn a_window_gives_what_was_recorded_once() {
+fn histogram_take_returns_each_value_once() {
     let mut window = Histogram::new(100_000).unwrap();
     let empty = window.take();
     assert_eq!((empty.cnt, empty.max, empty.p99), (0, 0, 0));
@@ -182,7 +182,7 @@ fn a_window_gives_what_was_recorded_once() {
 }
 
 #[test]
-fn many_values_count_as_each_of_them() {
+fn record_all_equals_single_records() {
     let values = [0, 0, 7, 7, 7, 0, 9, 2000, 2000];
     let (mut all, mut each) = (Histogram::new(1000).unwrap(), Histogram::new(1000).unwrap());
     all.record_all(values);
@@ -195,7 +195,7 @@ fn many_values_count_as_each_of_them() {
 }
 
 #[test]
-fn values_that_are_too_large_are_counted_apart() {
+fn values_above_the_range_are_counted_in_outofrange() {
     let mut window = Histogram::new(1000).unwrap();
     window.record(0);
     window.record(7);
@@ -207,11 +207,11 @@ fn values_that_are_too_large_are_counted_apart() {
 }
 
 #[test]
-fn the_manual_is_that_of_the_table() {
-    let there = include_str!("../../../../docs/STATISTICS.md");
+fn manual_is_current() {
+    let present = include_str!("../../../../docs/STATISTICS.md");
     assert_eq!(
         manual(),
-        there,
+        present,
         "docs/STATISTICS.md is old: run `cargo xtask gen-stats`"
     );
 }

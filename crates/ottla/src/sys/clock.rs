@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Clock, Instant};
 
-/// So many ticks of the processor a look at the clock holds: less than a microsecond where it counts more than two billions a
-/// second. A thread that produces one record after the other would otherwise spend a tenth of its time on looks.
+/// The number of processor ticks for which a reading of the clock is reused: less than a microsecond at more than two billion
+/// ticks per second. Without it, a thread that produces records in a loop spends a tenth of its time reading the clock.
 const REUSE_TICKS: u64 = 2048;
 
-/// A thread's last look at a clock.
+/// A thread's last reading of a clock.
 #[derive(Clone, Copy)]
 struct Reading {
     clock: u64,
@@ -27,17 +27,17 @@ thread_local! {
     };
 }
 
-/// The operating system's clocks. To one thread its time never goes back; to two threads it may differ by a microsecond
-/// or two.
+/// The operating system's clocks. Monotonic within one thread; readings of two threads may differ by one or two
+/// microseconds.
 #[derive(Debug)]
 pub struct SystemClock {
-    /// Tells it from the process's others; never 0.
+    /// Identifies the clock among those of the process; never 0.
     id: u64,
     origin: std::time::Instant,
 }
 
 impl SystemClock {
-    /// A clock whose origin is now.
+    /// Creates a clock whose origin is now.
     pub fn new() -> Self {
         static IDS: AtomicU64 = AtomicU64::new(1);
         SystemClock {
@@ -64,7 +64,7 @@ impl Clock for SystemClock {
             return self.read();
         };
         let last = LAST.get();
-        // A count of another processor that is behind looks like one that is far ahead.
+        // A lower count, of another processor, wraps around to a large difference.
         if last.clock == self.id && ticks.wrapping_sub(last.ticks) < REUSE_TICKS {
             return last.seen;
         }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goes_as_fast_as_time_itself() {
+    fn now_advances_with_the_system_clock() {
         let clock = SystemClock::new();
         let (begin, seen) = (std::time::Instant::now(), clock.now());
         let mut last = seen;
@@ -100,13 +100,19 @@ mod tests {
             assert!(now >= last, "{last:?} before {now:?}");
             last = now;
         }
-        let (passed, told) = (begin.elapsed(), clock.now() - seen);
-        assert!(told <= passed + Duration::from_micros(5), "{told:?} of {passed:?}");
-        assert!(told >= Duration::from_millis(20) - Duration::from_micros(5), "{told:?}");
+        let (passed, measured) = (begin.elapsed(), clock.now() - seen);
+        assert!(
+            measured <= passed + Duration::from_micros(5),
+            "{measured:?} of {passed:?}"
+        );
+        assert!(
+            measured >= Duration::from_millis(20) - Duration::from_micros(5),
+            "{measured:?}"
+        );
     }
 
     #[test]
-    fn two_clocks_do_not_mix() {
+    fn readings_are_not_reused_across_clocks() {
         let early = SystemClock::new();
         std::thread::sleep(Duration::from_millis(5));
         let late = SystemClock::new();

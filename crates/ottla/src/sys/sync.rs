@@ -1,11 +1,11 @@
-//! Locks, condition variables and atomics of everything that the application's threads share with the client's.
+//! Locks, condition variables and atomics of all state that threads share.
 //!
-//! They are those of parking_lot and of the standard library. Built with `--cfg ottla_loom` they are those of
-//! [loom](https://docs.rs/loom), which runs the models (`model_tests.rs` in several modules) through every schedule. What two
-//! threads share is made of these types, so that the models run the very code of production.
+//! They are those of parking_lot and of the standard library. With `--cfg ottla_loom` they are those of
+//! [loom](https://docs.rs/loom), which runs the models (`model_tests.rs` in several modules) through every schedule. All shared
+//! state uses these types, so that the models run the production code.
 //!
-//! In a model time stands still: no [`Deadline`] passes, except one that has passed from the start. A wake-up that
-//! production would make up for by a timeout is therefore a deadlock there, which the checker reports.
+//! Time does not pass in a model: a [`Deadline`] has passed from the start or never passes. A lost wake-up that a timeout
+//! would hide in production is therefore a deadlock in a model, which loom reports.
 
 #[cfg(ottla_loom)]
 mod model;
@@ -24,7 +24,7 @@ pub use spin_mutex::SpinMutex;
 #[cfg(not(ottla_loom))]
 pub use system::*;
 
-/// Declares a value of the whole process; in a model, of one run of it.
+/// Declares a static; in a model, one per run.
 #[cfg(not(ottla_loom))]
 macro_rules! process_wide {
     ($(#[$doc:meta])* static $name:ident: $type:ty = $value:expr;) => {
@@ -32,7 +32,7 @@ macro_rules! process_wide {
     };
 }
 
-/// Declares a value of the whole process; in a model, of one run of it.
+/// Declares a static; in a model, one per run.
 #[cfg(ottla_loom)]
 macro_rules! process_wide {
     ($(#[$doc:meta])* static $name:ident: $type:ty = $value:expr;) => {

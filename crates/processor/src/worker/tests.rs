@@ -1,4 +1,4 @@
-//! The loop against clients that nobody drives: what it asks of them, and in which order.
+//! The loop with clients that are not driven: the commands that it sends, and their order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Waker for NoopWaker {
     fn wake(&self) {}
 }
 
-/// What the application is told of its work.
+/// The callbacks made to the application.
 #[derive(Default)]
 struct CallbackLog(Vec<&'static str>);
 
@@ -78,28 +78,28 @@ fn revocation() -> Rebalance {
 }
 
 #[test]
-fn a_loop_that_ends_gives_up_what_the_group_wants_back_before_it_leaves() {
+fn stop_revokes_pending_partitions_before_the_close() {
     let mut worker = worker(&[]);
     worker.rollback = Rollback::Input;
     worker.revocation = Some(revocation());
     worker.stop();
     worker.turn(Duration::ZERO);
-    let asked = worker.calls.consumer.take_commands();
-    // The consumer leaves only when it has been answered.
+    let commands = worker.calls.consumer.take_commands();
+    // The consumer leaves only after the reply to its revocation.
     assert!(
         matches!(
-            asked[..],
+            commands[..],
             [
                 Command::Consumer(ConsumerCommand::Unassign { .. } | ConsumerCommand::IncrementalUnassign { .. }),
                 Command::Consumer(ConsumerCommand::Close { .. })
             ]
         ),
-        "{asked:?}"
+        "{commands:?}"
     );
 }
 
 #[test]
-fn a_loop_goes_on_with_another_producer_as_often_as_its_own_late_requests_may_fence_it() {
+fn fenced_producer_is_replaced_once_per_init_with_unknown_outcome() {
     for unanswered in 0..3 {
         let named = [("processing.guarantee", "exactly_once"), ("instance.id", "one")];
         let mut worker = worker(&named);
@@ -127,7 +127,7 @@ fn a_loop_goes_on_with_another_producer_as_often_as_its_own_late_requests_may_fe
     }
 }
 
-/// A loop that works at least once, has processed a record and is to give its partition up.
+/// Creates an at-least-once loop with one processed record and a pending revocation of its partition.
 fn worker_with_uncommitted_record() -> Worker<CallbackLog> {
     let mut worker = worker(&[("processing.guarantee", "at_least_once")]);
     worker.is_subscribed = true;
@@ -141,7 +141,7 @@ fn worker_with_uncommitted_record() -> Worker<CallbackLog> {
     worker
 }
 
-/// Takes turns until nothing is left to do. Commits are answered like this, all else is done.
+/// Takes turns until no work is pending. Commits get this reply, other commands succeed.
 fn run_until_idle(worker: &mut Worker<CallbackLog>, committed: Result<(), ErrorCode>) {
     while !matches!(worker.turn(Duration::ZERO), Turn::Idle | Turn::Ended(_)) {
         for command in worker.calls.consumer.take_commands() {
@@ -168,14 +168,14 @@ fn run_until_idle(worker: &mut Worker<CallbackLog>, committed: Result<(), ErrorC
 }
 
 #[test]
-fn work_on_partitions_that_go_is_committed_or_rolled_back() {
+fn revocation_commits_or_rolls_back_first() {
     let mut worker = worker_with_uncommitted_record();
     run_until_idle(&mut worker, Ok(()));
     assert_eq!(worker.process.0, ["committed", "revoked"]);
     let mut worker = worker_with_uncommitted_record();
     run_until_idle(&mut worker, Err(ErrorCode::L_TIMED_OUT));
     assert_eq!(worker.process.0, ["rolled back", "revoked"]);
-    // There is no time left to try.
+    // The deadline of the last commit has passed.
     let mut worker = worker_with_uncommitted_record();
     worker.stop_by = Some(worker.calls.now());
     run_until_idle(&mut worker, Ok(()));

@@ -1,6 +1,6 @@
-//! loom's types with the manners of parking_lot's: locks are not poisoned, a wait borrows its guard.
+//! loom's types with the interface of parking_lot's: locks are not poisoned, a wait borrows its guard.
 //!
-//! A [`Flaw`] makes them worse than they are, so that a model can show that it would notice.
+//! A [`Flaw`] weakens them, so that a test can check that a model detects it.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,16 +11,16 @@ use std::time::Duration;
 
 pub use loom::thread;
 
-/// What is deliberately wrong with the types of this module.
+/// A deliberate defect of the types of this module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flaw {
-    /// Nothing.
+    /// No defect.
     None,
     /// Every atomic access is relaxed.
     Relaxed,
-    /// What reads and writes in one step takes two.
+    /// Read-modify-write operations take two steps.
     TwoSteps,
-    /// Condition variables wake nobody.
+    /// Condition variables wake no thread.
     NoNotify,
 }
 
@@ -29,7 +29,7 @@ thread_local! {
     static FLAW: Cell<Flaw> = const { Cell::new(Flaw::None) };
 }
 
-/// Sets what is wrong in the models that this thread runs.
+/// Sets the defect in the models that this thread runs.
 pub fn set_flaw(flaw: Flaw) {
     FLAW.set(flaw);
 }
@@ -111,7 +111,7 @@ macro_rules! atomic {
                 Err(found)
             }
 
-            /// One step for loom, whatever the change.
+            /// Changes the value in one step for loom.
             fn change(&self, at: Ordering, mut f: impl FnMut($value) -> $value) -> $value {
                 if flawed(Flaw::TwoSteps) {
                     let found = self.0.load(Ordering::SeqCst);
@@ -168,7 +168,7 @@ fn held<G>(result: LockResult<G>) -> G {
 pub struct Mutex<T>(loom::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// Unlocked.
+    /// Creates an unlocked lock.
     pub fn new(value: T) -> Self {
         Mutex(loom::sync::Mutex::new(value))
     }
@@ -178,13 +178,13 @@ impl<T> Mutex<T> {
         MutexGuard(Some(held(self.0.lock())))
     }
 
-    /// Takes the lock if it is free.
+    /// Acquires the lock if it is free.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.try_lock().ok().map(|guard| MutexGuard(Some(guard)))
     }
 }
 
-/// Waits that find out by looking cannot be explored: time stands still.
+/// A plain mutex, since loom cannot explore spinning.
 pub type SpinMutex<T> = Mutex<T>;
 
 impl<T> fmt::Debug for Mutex<T> {
@@ -193,7 +193,7 @@ impl<T> fmt::Debug for Mutex<T> {
     }
 }
 
-/// Holds a [`Mutex`]. Empty only inside of a wait.
+/// Holds a [`Mutex`]. Empty only during a wait.
 pub struct MutexGuard<'a, T>(Option<loom::sync::MutexGuard<'a, T>>);
 
 impl<T> Deref for MutexGuard<'_, T> {
@@ -201,7 +201,7 @@ impl<T> Deref for MutexGuard<'_, T> {
     fn deref(&self) -> &T {
         match &self.0 {
             Some(guard) => guard,
-            None => unreachable!("the guard is lent to a wait"),
+            None => unreachable!("the guard is in a wait"),
         }
     }
 }
@@ -210,7 +210,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         match &mut self.0 {
             Some(guard) => guard,
-            None => unreachable!("the guard is lent to a wait"),
+            None => unreachable!("the guard is in a wait"),
         }
     }
 }
@@ -220,17 +220,17 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 pub struct RwLock<T>(loom::sync::RwLock<T>);
 
 impl<T> RwLock<T> {
-    /// Unlocked.
+    /// Creates an unlocked lock.
     pub fn new(value: T) -> Self {
         RwLock(loom::sync::RwLock::new(value))
     }
 
-    /// Waits until nobody writes.
+    /// Waits until no thread writes.
     pub fn read(&self) -> loom::sync::RwLockReadGuard<'_, T> {
         held(self.0.read())
     }
 
-    /// Waits until nobody reads or writes.
+    /// Waits until no thread reads or writes.
     pub fn write(&self) -> loom::sync::RwLockWriteGuard<'_, T> {
         held(self.0.write())
     }
@@ -241,19 +241,19 @@ impl<T> RwLock<T> {
 pub struct Condvar(loom::sync::Condvar);
 
 impl Condvar {
-    /// Nobody waits.
+    /// Creates a condition variable.
     pub fn new() -> Self {
         Condvar(loom::sync::Condvar::new())
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     pub fn notify_one(&self) {
         if !flawed(Flaw::NoNotify) {
             self.0.notify_one();
         }
     }
 
-    /// Wakes every thread that waits.
+    /// Wakes all waiting threads.
     pub fn notify_all(&self) {
         if !flawed(Flaw::NoNotify) {
             self.0.notify_all();
@@ -261,14 +261,14 @@ impl Condvar {
     }
 }
 
-/// When a wait ends at the latest: at once or never, since time stands still.
+/// The deadline of a wait, which has passed from the start or never passes.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     over: bool,
 }
 
 impl Deadline {
-    /// Over when `timeout` is zero.
+    /// Creates a deadline, which has passed if `timeout` is zero.
     pub fn after(timeout: Option<Duration>) -> Self {
         Deadline {
             over: timeout.is_some_and(|t| t.is_zero()),
@@ -276,8 +276,7 @@ impl Deadline {
     }
 }
 
-/// Waits while `condition` holds, which is called with the lock held. False when the deadline has passed and it still
-/// holds.
+/// Waits while `condition` returns true; it is called with the lock held. Returns false if it still does at the deadline.
 pub fn wait_while<T>(
     condvar: &Condvar,
     guard: &mut MutexGuard<'_, T>,

@@ -1,4 +1,4 @@
-//! What every model needs: running it, and a waker in place of the client's thread.
+//! Support for models: running them, and a waker in place of the client's thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crate::sys::Waker;
 
 const STACK_WORDS: usize = 32 * 1024;
 
-/// Wakes the thread that plays the client's. A wake-up that comes while it is busy ends its next wait.
+/// Wakes the thread that represents the client's. A wake-up while it is busy ends its next wait.
 #[derive(Default, Debug)]
 pub(crate) struct ModelWaker {
     woken: Mutex<bool>,
@@ -31,9 +31,9 @@ impl Waker for ModelWaker {
     }
 }
 
-/// Runs `model` through every schedule with at most `preemptions` preemptions (a thread that is stopped where it need
-/// not be), and with every value that a relaxed load may give. For a longer search `OTTLA_MODEL_PREEMPTIONS` adds to the
-/// bound; `LOOM_MAX_DURATION` ends it after so many seconds.
+/// Runs `model` through every schedule with at most `preemptions` preemptions (switches from a thread that could continue),
+/// and with every value that a relaxed load may return. `OTTLA_MODEL_PREEMPTIONS` is added to the bound, for a longer search;
+/// `LOOM_MAX_DURATION` limits the search, in seconds.
 pub(crate) fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let more: usize = std::env::var("OTTLA_MODEL_PREEMPTIONS").map_or(0, |v| v.parse().unwrap());
     let mut builder = loom::model::Builder::new();
@@ -51,27 +51,27 @@ pub(crate) fn explore(name: &str, preemptions: usize, model: impl Fn() + Sync + 
         "model {name}: {} schedules in {:.2} s{}",
         schedules.load(Ordering::Relaxed),
         begin.elapsed().as_secs_f64(),
-        if all { "" } else { ", not all: the time was up" }
+        if all { "" } else { ", incomplete: time limit reached" }
     );
 }
 
 /// Starts a thread of a model.
 pub(crate) fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    // loom gives 32 KiB by default.
+    // loom's default is 32 KiB.
     let builder = Builder::new().stack_size(STACK_WORDS);
     builder.spawn(f).unwrap()
 }
 
-/// Waits for the threads to end; gives their results in order.
+/// Joins the threads; returns their results in order.
 pub(crate) fn join<T, const N: usize>(threads: [JoinHandle<T>; N]) -> [T; N] {
     threads.map(|t| t.join().unwrap())
 }
 
-/// Shows that `model` is sharp: with this flaw in the locks and atomics that it runs on, some schedule must fail.
+/// Checks that `model` detects errors: with this flaw in its locks and atomics, some schedule must fail.
 pub(crate) fn must_catch(flaw: Flaw, name: &'static str, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     let run = std::thread::spawn(move || {
         set_flaw(flaw);
         explore(name, preemptions, model);
     });
-    assert!(run.join().is_err(), "the model {name} did not notice {flaw:?}");
+    assert!(run.join().is_err(), "the model {name} did not detect {flaw:?}");
 }

@@ -1,4 +1,4 @@
-//! A lock for what takes some dozens of nanoseconds, so often that the lock itself is a good part of it.
+//! A lock for critical sections of some dozens of nanoseconds, of which the lock itself is a considerable part.
 
 use std::hint::spin_loop;
 use std::thread;
@@ -6,22 +6,23 @@ use std::time::Duration;
 
 use spin::mutex::{self, SpinMutexGuard};
 
-/// Looks before the first time that the processor is given away: some half a microsecond, several times what a holder needs
-/// that runs.
+/// Number of tries before the first yield: about half a microsecond, several times the critical section of a running holder.
 const SPINS_END: u32 = 40;
 
-/// Looks before the first pause. A holder that does not run may have waited for this very processor.
+/// Number of tries before the first sleep; those after [`SPINS_END`] yield, since a preempted holder may wait for this
+/// processor.
 const YIELDS_END: u32 = SPINS_END + 20;
 
-/// A holder that still does not run waits for memory, or for threads of a higher priority: perhaps for this one.
+/// Duration of a sleep: a holder that still does not run waits for memory or for threads of a higher priority, which may be
+/// this one.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// A mutex that is given back with a plain store.
+/// A mutex that is released by a plain store.
 ///
-/// Other mutexes must learn at that moment whether somebody waits, and the processor then has all stores before it reach the
-/// cache first. Where they write to memory that has left the cache that takes longer than all else. Here who waits
-/// tries, gives the processor away and then tries every 50 µs, however long it takes: never hold it while waiting for
-/// anything but a lock as brief, and use it where waiting is rare.
+/// Other mutexes release by an atomic read-modify-write, to find out whether a thread waits, and the processor completes all
+/// earlier stores first. With stores to memory outside of the cache, that takes longer than the rest of the critical section.
+/// Here a waiting thread spins, yields, and then tries every 50 µs without a limit: never hold the lock while waiting for
+/// anything but another lock of this kind, and use it only where contention is rare.
 #[derive(Debug, Default)]
 pub struct SpinMutex<T>(mutex::SpinMutex<T>);
 
@@ -39,7 +40,7 @@ impl<T> SpinMutex<T> {
     fn wait(&self) -> SpinMutexGuard<'_, T> {
         let mut tries = 0;
         loop {
-            // Only to look leaves the holder its cache line.
+            // A load leaves the cache line with the holder.
             let free = !self.0.is_locked();
             if let Some(guard) = free.then(|| self.0.try_lock()).flatten() {
                 return guard;
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thread_at_a_time() {
+    fn lock_excludes_other_threads() {
         let sum = Arc::new(SpinMutex::<[u64; 2]>::default());
         let add = |times: u64| {
             let sum = sum.clone();
@@ -72,7 +73,7 @@ mod tests {
                     assert_eq!(a, b, "half of a change was seen");
                     sum[0] = a + 1;
                     if n % 1000 == 0 {
-                        // Who holds it may lose the processor.
+                        // The holder may be preempted.
                         thread::yield_now();
                     }
                     sum[1] = b + 1;
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_long_gives_the_processor_away() {
+    fn long_wait_sleeps() {
         let lock = Arc::new(SpinMutex::<u32>::default());
         let held = lock.lock();
         let waiting = thread::spawn({
@@ -104,7 +105,7 @@ mod tests {
         assert!(used < Duration::from_millis(150), "waiting took {used:?} of 300 ms");
     }
 
-    /// Of this thread.
+    /// Returns the CPU time of this thread.
     fn cpu_time() -> Duration {
         let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
         Duration::from_nanos(stat.split(' ').next().unwrap().parse().unwrap())

@@ -1,4 +1,4 @@
-//! The types of every build but the models'.
+//! The types of all builds besides the models'.
 
 pub use parking_lot::{Condvar, Mutex, MutexGuard, RwLock};
 pub use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU8, AtomicU32, AtomicU64, AtomicUsize};
@@ -6,19 +6,18 @@ pub use std::thread;
 
 use std::time::{Duration, Instant};
 
-/// When a wait ends at the latest.
+/// The deadline of a wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Option<Instant>);
 
 impl Deadline {
-    /// That long from now; `None`, or a time beyond what the clock can tell, is never.
+    /// Creates a deadline after `timeout` from now; never for `None` or a time beyond the clock's range.
     pub fn after(timeout: Option<Duration>) -> Self {
         Deadline(timeout.and_then(|t| Instant::now().checked_add(t)))
     }
 }
 
-/// Waits while `condition` holds, which is called with the lock held. False when the deadline has passed and it still
-/// holds.
+/// Waits while `condition` returns true; it is called with the lock held. Returns false if it still does at the deadline.
 pub fn wait_while<T>(
     condvar: &Condvar,
     guard: &mut MutexGuard<'_, T>,

@@ -1,11 +1,11 @@
-//! What a client is assembled from, with or without a thread of its own.
+//! Builds a core, with or without a thread that drives it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::core::Core;
-use super::options::{ClientHooks, log_contexts};
+use super::hooks::{ClientHooks, log_contexts};
 use super::shared::{Shared, SharedParts};
+use super::wiring::Core;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::event::{Event, Queue};
 use crate::log::{LogLine, Logger, level};
@@ -15,8 +15,8 @@ use crate::types::ClientKind;
 /// Numbers the clients of this process, for names in logs.
 static CLIENTS: AtomicU32 = AtomicU32::new(1);
 
-/// Everything that a client's core depends on. [`Client::new`](super::Client::new) gives it the system's clock and the
-/// waker of its own thread; a simulation gives it virtual ones and drives the core itself.
+/// The dependencies of a client's core. [`Client::new`](crate::client::Client::new) passes the system's clock and the waker
+/// of an I/O thread; a simulation passes virtual ones and drives the core itself.
 pub struct CoreBuilder {
     /// Producer or consumer.
     pub kind: ClientKind,
@@ -24,16 +24,16 @@ pub struct CoreBuilder {
     pub conf: ClientConfig,
     /// The settings of topics that are created without their own.
     pub topic_defaults: TopicConfig,
-    /// How the application listens.
+    /// The application's callbacks and events.
     pub hooks: ClientHooks,
-    /// The time.
+    /// The source of time.
     pub clock: SharedClock,
     /// Called when the core is to be driven.
     pub waker: Arc<dyn Waker>,
 }
 
 impl CoreBuilder {
-    /// Makes the core, with its [`Shared`] part for the application's threads.
+    /// Creates the core, with its [`Shared`] state for the application's threads.
     pub fn build(mut self, rng: Rng) -> Core {
         if !self.hooks.stats_event {
             self.conf.statistics_interval_ms = 0;
@@ -60,7 +60,7 @@ impl CoreBuilder {
     }
 }
 
-/// Debug contexts are written at level 7, so naming one raises the level.
+/// Returns `log_level`, raised to 7 if `debug` names a context: debug lines have that level.
 fn log_level(conf: &ClientConfig) -> i32 {
     let configured = i32::try_from(conf.log_level).unwrap_or(level::INFO);
     if conf.debug != 0 {
@@ -70,6 +70,7 @@ fn log_level(conf: &ClientConfig) -> i32 {
     }
 }
 
+/// Creates the logger, which writes to the main queue, to the application's sink, or nowhere.
 fn make_logger(conf: &ClientConfig, hooks: &ClientHooks, main_queue: &Arc<Queue>) -> Logger {
     let sink = if hooks.log_to_queue {
         let queue = Arc::downgrade(main_queue);

@@ -1,6 +1,6 @@
-//! Tells of brokers that cannot be reached, once for each cause, and in few words however long it lasts.
+//! Logs and reports brokers that cannot be reached: once per cause, then in summaries at increasing intervals.
 //!
-//! All connections to one address count as one: a broker that goes away takes several along.
+//! All connections to one address are one outage, since a broker that goes down closes all of them.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use crate::error::{Error, ErrorCode};
 use crate::log::level;
 use crate::sys::Instant;
 
-/// When what has happened since is summed up first; the times in between double from then on.
+/// Time to the first summary; the intervals double from then on.
 const FIRST_SUMMARY: Duration = Duration::from_secs(30);
-/// How far apart sums are at most.
+/// Maximum interval between summaries.
 const RAREST_SUMMARY: Duration = Duration::from_secs(600);
-/// A broker that fails again sooner than this after it came up has not recovered.
+/// Time after which a broker that is up again counts as recovered; an earlier failure continues the outage.
 const STEADY_AFTER: Duration = Duration::from_secs(10);
 
-/// How long the outage of a broker that left the cluster is remembered.
+/// Time after which the outage of a broker that left the cluster is forgotten.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 
-/// What one failure is like.
+/// The kind of a failure: its error code, and whether it was an attempt to connect.
 type Kind = (ErrorCode, bool);
 
 #[derive(Debug)]
@@ -29,39 +29,40 @@ struct Outage {
     connections: Vec<BrokerKey>,
     since: Instant,
     last: Instant,
-    /// When it ended, perhaps.
+    /// The time of the last successful connection, unless a failure followed.
     up_since: Option<Instant>,
     failures: u64,
-    /// Of these, those that no line tells of yet.
+    /// Failures since the last log line.
     unreported: u64,
     reported_at: Instant,
     next_summary: Instant,
-    /// The last line said that the broker is down.
+    /// The last log line reports the broker as down.
     logged_down: bool,
     seen: Vec<Kind>,
 }
 
-/// What is to be told of a failure.
+/// The report of a failure.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct FailureReport {
-    /// The application hears of it.
+    /// An error event for the application is due.
     pub(super) notify: bool,
-    /// The level and the text of a line for the log.
+    /// The level and text of a log line.
     pub(super) line: Option<(i32, String)>,
 }
 
-/// Brokers that fail, by their address.
+/// Outages by the broker's address.
 #[derive(Debug, Default)]
 pub(super) struct FailureReporter {
     by_address: BTreeMap<String, Outage>,
 }
 
+/// Formats a duration in seconds.
 fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
 impl FailureReporter {
-    /// A connection or an attempt failed. `is_known` says which connections are still there.
+    /// Handles a failed connection or attempt. `is_known` returns true for connections that still exist.
     pub(super) fn on_down(
         &mut self,
         (key, address): (BrokerKey, &str),
@@ -72,7 +73,7 @@ impl FailureReporter {
     ) -> FailureReport {
         self.by_address.retain(|_, outage| {
             let recovered = outage.up_since.is_some_and(|up| now.since(up) >= STEADY_AFTER);
-            // A broker that was forgotten may be about to be tried under another id.
+            // The connection may just have been replaced by one under another broker id.
             let recent = now.since(outage.last) < FORGET_AFTER;
             !recovered && (recent || outage.connections.iter().any(|connection| is_known(*connection)))
         });
@@ -128,7 +129,7 @@ impl FailureReporter {
         }
     }
 
-    /// A connection came up; gives the line that ends what was told before.
+    /// Handles a successful connection. Returns the log line that ends the outage, if it was logged.
     pub(super) fn on_up(&mut self, address: &str, now: Instant) -> Option<String> {
         let outage = self.by_address.get_mut(address)?;
         outage.up_since.get_or_insert(now);
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outage_is_reported_once_and_told_in_few_lines() {
+    fn outage_is_reported_once_and_logged_at_increasing_intervals() {
         let mut w = World::new();
         let first = w.down(LOST);
         assert_eq!(first.line, Some((level::WARNING, "why".into())));
@@ -192,7 +193,7 @@ mod tests {
             assert!(!report.notify);
             lines.extend(report.line);
         }
-        // What it turned into, and sums: after 30 s, then 1, 2, 4, 8 and 10 minutes after the one before.
+        // The refused attempt, then summaries after 30 s and at intervals of 1, 2, 4, 8 and 10 minutes.
         assert_eq!(lines.len(), 10, "{lines:#?}");
         assert_eq!(lines[0].0, level::ERROR);
         assert_eq!(
@@ -200,13 +201,13 @@ mod tests {
             "29 more failures in 30.0 s, down since 30.0 s; the last: why"
         );
         w.pass(1);
-        let end = w.up().expect("the end is told");
+        let end = w.up().expect("the end is logged");
         assert_eq!(end, "up again, 3601.0 s and 3601 failures after it went away");
         assert_eq!(w.up(), None);
     }
 
     #[test]
-    fn all_connections_to_an_address_are_one_cause() {
+    fn connections_to_one_address_are_one_outage() {
         let mut w = World::new();
         assert!(w.down(LOST).notify);
         for key in [BrokerKey::coordinator(NodeId(1)), BrokerKey::general(NodeId(-1))] {
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_that_comes_and_goes_does_not_fill_the_log() {
+    fn flapping_broker_is_one_outage() {
         let mut w = World::new();
         let mut lines = 0;
         let mut reports = 0;
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn brokers_that_are_gone_are_forgotten() {
+    fn outages_of_removed_brokers_are_forgotten() {
         let mut w = World::new();
         w.down(REFUSED);
         let error = Error::new(ErrorCode::L_TRANSPORT, "why");

@@ -1,11 +1,11 @@
-//! What the application's threads and the client's thread share.
+//! The state that the application's threads share with the core.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::core::Command;
-use super::options::ClientHooks;
+use super::command::Command;
+use super::hooks::ClientHooks;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::SharedState;
 use crate::error::{Error, ErrorCode};
@@ -17,28 +17,28 @@ use crate::sys::sync::{AtomicBool, Mutex, RwLock};
 use crate::sys::{Instant, SharedClock, Waker, forks};
 use crate::types::{ClientKind, NameMap, Topic, TopicHooks};
 
-/// The longest topic name that a request can carry, in bytes (Kafka's protocol: the length of a STRING is an INT16).
+/// Maximum length of a topic name in a request, in bytes (Kafka's protocol: the length of a STRING is an INT16).
 const MAX_TOPIC_NAME: usize = i16::MAX as usize;
 
-/// The parts of a client that every thread may use.
+/// The state of a client that every thread may use. Thread-safe.
 pub struct Shared {
     /// Producer or consumer.
     pub kind: ClientKind,
-    /// `client.id#type-N`, as it stands in logs.
+    /// `client.id#type-N`, the name in logs.
     pub name: String,
     /// The settings.
     pub conf: ClientConfig,
-    /// How the application listens.
+    /// The application's callbacks and events.
     pub hooks: ClientHooks,
-    /// The time.
+    /// The source of time.
     pub clock: SharedClock,
-    /// Wakes the client's thread.
+    /// Wakes the thread that drives the core.
     pub waker: Arc<dyn Waker>,
     /// The log.
     pub log: Arc<Logger>,
-    /// Delivery reports, errors, logs, statistics: what `rd_kafka_poll()` serves.
+    /// Delivery reports, errors, log lines, statistics: the events that `rd_kafka_poll()` serves.
     pub main_queue: Arc<Queue>,
-    /// Records and group events: what `rd_kafka_consumer_poll()` serves.
+    /// Records and group events, which `rd_kafka_consumer_poll()` serves.
     pub consumer_queue: Arc<Queue>,
     /// A producer's open batches.
     pub producer: Option<Arc<Accumulator>>,
@@ -50,15 +50,15 @@ pub struct Shared {
     fatal: Mutex<FatalErrors>,
     has_fatal: AtomicBool,
     cluster_info: Mutex<ClusterInfo>,
-    /// The process that has the client's thread.
+    /// The process that created the client.
     process: u32,
 }
 
-/// Commands on their way to the client's thread.
+/// Commands that the core has not taken yet.
 #[derive(Default)]
 struct CommandQueue {
     commands: Vec<Command>,
-    /// The client's thread takes no more.
+    /// The core accepts no further commands.
     closed: bool,
 }
 
@@ -74,12 +74,12 @@ struct KnownTopic {
 
 #[derive(Default)]
 struct FatalErrors {
-    /// The first one.
+    /// The first fatal error.
     first: Option<Error>,
     count: u64,
 }
 
-/// What metadata told of the cluster.
+/// The cluster as described by the latest metadata.
 #[derive(Default)]
 pub(super) struct ClusterInfo {
     /// The brokers' ids, ascending.
@@ -88,7 +88,7 @@ pub(super) struct ClusterInfo {
     pub(super) controller_id: Option<i32>,
 }
 
-/// What [`Shared::new`] is given.
+/// The arguments of [`Shared::new`].
 pub(super) struct SharedParts {
     pub(super) kind: ClientKind,
     pub(super) name: String,
@@ -144,11 +144,13 @@ impl Shared {
         }
     }
 
-    /// Gets a topic, or makes it known with its settings; `conf` and `hooks` count the first time only.
+    /// Returns a topic, created if necessary; `conf` and `hooks` apply only when it is created.
     ///
-    /// Fails with [`L_STATE`](ErrorCode::L_STATE) in a forked child, with [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) when no request can carry the name: it is empty or longer
-    /// than 32,767 bytes. Brokers refuse more (names longer than 249 characters, characters other than
-    /// `a-z A-Z 0-9 . _ -`), with [`TOPIC_EXCEPTION`](ErrorCode::TOPIC_EXCEPTION) when the topic is used.
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) in a forked child, and [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) for a name that
+    /// does not fit into a request: it is empty or longer than 32,767 bytes. Brokers reject further names (longer than 249
+    /// characters, characters other than `a-z A-Z 0-9 . _ -`), with [`TOPIC_EXCEPTION`](ErrorCode::TOPIC_EXCEPTION) when the
+    /// topic is used.
     pub fn topic(&self, name: &str, conf: Option<TopicConfig>, hooks: TopicHooks) -> Result<Arc<Topic>, Error> {
         self.check_process()?;
         if let Some(topic) = self.find_topic(name) {
@@ -170,18 +172,18 @@ impl Shared {
         Ok(topic)
     }
 
-    /// A topic that is known; none in a forked child.
+    /// Returns a topic that exists in this client; `None` in a forked child.
     pub fn find_topic(&self, name: &str) -> Option<Arc<Topic>> {
         self.check_process().ok()?;
         self.topics.read().by_name.get(name).map(|known| known.topic.clone())
     }
 
-    /// The settings of topics that are created without their own.
+    /// Returns the settings of topics that are created without their own.
     pub fn topic_defaults(&self) -> &TopicConfig {
         &self.topic_defaults
     }
 
-    /// The ids of the brokers that metadata named, ascending.
+    /// Returns the ids of the brokers in the metadata, ascending.
     pub fn known_brokers(&self) -> Vec<i32> {
         if self.is_inherited() {
             return Vec::new();
@@ -189,13 +191,13 @@ impl Shared {
         self.cluster_info.lock().brokers.clone()
     }
 
-    /// The cluster's id, once metadata has told it.
+    /// Returns the cluster's id, if a metadata response contained it.
     pub fn cluster_id(&self) -> Option<String> {
         self.check_process().ok()?;
         self.cluster_info.lock().cluster_id.clone()
     }
 
-    /// The controller's broker id, once metadata has told it.
+    /// Returns the controller's broker id, if a metadata response contained it.
     pub fn controller_id(&self) -> Option<i32> {
         self.check_process().ok()?;
         self.cluster_info.lock().controller_id
@@ -205,7 +207,7 @@ impl Shared {
         *self.cluster_info.lock() = info;
     }
 
-    /// Every topic that is known.
+    /// Returns every topic of this client.
     pub fn topics(&self) -> Vec<Arc<Topic>> {
         if self.is_inherited() {
             return Vec::new();
@@ -214,15 +216,15 @@ impl Shared {
         topics.by_name.values().map(|known| known.topic.clone()).collect()
     }
 
-    /// The names of those, each with the time since when it is.
+    /// Returns the topics' names, each with the time of the topic's creation.
     pub(super) fn topic_names(&self) -> Vec<(Arc<str>, Instant)> {
         let topics = self.topics.read();
         let known = topics.by_name.iter();
         known.map(|(name, known)| (name.clone(), known.since)).collect()
     }
 
-    /// Lets go of what grows with use: somebody may keep the handle of a client that was destroyed.
-    pub(super) fn empty(&self) {
+    /// Frees topics, cluster information and queued events: handles of a destroyed client may be kept for long.
+    pub(crate) fn clear(&self) {
         drop(std::mem::take(&mut *self.topics.write()));
         drop(std::mem::take(&mut *self.cluster_info.lock()));
         if let Some(registry) = &self.consumer {
@@ -234,23 +236,23 @@ impl Shared {
         }
     }
 
-    /// Whether this process was forked from the one that has the client's thread.
+    /// Returns true in a process that was forked from the client's.
     #[inline]
     pub fn is_inherited(&self) -> bool {
         forks::depth() != self.process
     }
 
-    /// Fails with [`ErrorCode::L_STATE`] in a process that was forked from the client's: locks may be held there by
-    /// threads that it does not have.
+    /// Fails with [`ErrorCode::L_STATE`] in a process that was forked from the client's: the parent's threads may have held
+    /// locks at the fork.
     #[inline]
-    pub(super) fn check_process(&self) -> Result<(), Error> {
+    pub(crate) fn check_process(&self) -> Result<(), Error> {
         match self.is_inherited() {
             false => Ok(()),
             true => Err(refusal()),
         }
     }
 
-    /// Hands a command to the client's thread; once the client is being destroyed, the command is refused, and with
+    /// Sends a command to the core. It fails with [`ErrorCode::L_DESTROY`] once the client is being destroyed, and with
     /// [`ErrorCode::L_STATE`] in a process that was forked from the client's.
     pub fn send(&self, command: Command) {
         if let Err(refusal) = self.check_process() {
@@ -267,9 +269,9 @@ impl Shared {
         self.waker.wake();
     }
 
-    /// Begins a call of the transactional API, whose answer comes in the reply when the client is driven; `None` is as long
-    /// as the transaction's coordinator waits ([`transaction.timeout.ms`](ClientConfig::transaction_timeout_ms)), twice as
-    /// long for [`TransactionCall::Init`], which may have to wait for the end of an older producer's transaction.
+    /// Begins a transactional call; the core fills the reply. Without a timeout it is the coordinator's
+    /// ([`transaction.timeout.ms`](ClientConfig::transaction_timeout_ms)), and twice that for [`TransactionCall::Init`],
+    /// which may have to wait for the end of an older producer's transaction.
     pub fn transact(&self, call: TransactionCall, timeout: Option<Duration>) -> TransactionReply {
         let reply = Reply::new();
         let longest = Duration::from_millis(self.conf.transaction_timeout_ms.into());
@@ -290,14 +292,14 @@ impl Shared {
         std::mem::take(&mut self.command_queue.lock().commands)
     }
 
-    /// Refuses every later command; what waits is given back.
+    /// Closes the command queue: later commands fail. Returns the pending ones.
     pub(super) fn close_command_queue(&self) -> Vec<Command> {
         let mut queue = self.command_queue.lock();
         queue.closed = true;
         std::mem::take(&mut queue.commands)
     }
 
-    /// Tells the application of a client-level error, or logs it when the application does not listen.
+    /// Reports a client-level error to the application, or logs it if the application does not receive errors.
     pub fn report(&self, error: Error) {
         if self.hooks.error_event {
             self.main_queue.push(Event::Error(error));
@@ -306,8 +308,8 @@ impl Shared {
         }
     }
 
-    /// Tells the application, if it listens, that the connection to `broker` (`host:port/id`) failed. The log has a line
-    /// of its own for that.
+    /// Reports to the application, if it receives errors, that the connection to `broker` (`host:port/id`) failed. The
+    /// failure is logged elsewhere.
     pub(crate) fn report_connection_error(&self, broker: &str, error: &Error) {
         if self.hooks.error_event {
             let error = Error::new(error.code, format!("{broker}: {}", error.message));
@@ -315,7 +317,7 @@ impl Shared {
         }
     }
 
-    /// What the client is, for its log.
+    /// Returns the first line of the client's debug log: name, version, `bootstrap.servers`, `debug`.
     pub(super) fn startup_line(&self) -> String {
         let (version, debug) = (env!("CARGO_PKG_VERSION"), DebugContexts(self.conf.debug).names());
         let servers = &self.conf.bootstrap_servers;
@@ -325,7 +327,7 @@ impl Shared {
         )
     }
 
-    /// The first fatal error, if there was one.
+    /// Returns the first fatal error, if one was raised.
     pub fn fatal_error(&self) -> Option<Error> {
         if !self.has_fatal.load(Ordering::Acquire) || self.is_inherited() {
             return None;
@@ -333,12 +335,12 @@ impl Shared {
         self.fatal.lock().first.clone()
     }
 
-    /// How many fatal errors were raised.
+    /// Returns the number of fatal errors raised.
     pub(super) fn fatal_count(&self) -> u64 {
         self.fatal.lock().count
     }
 
-    /// Raises a fatal error; only the first counts. True when it was the first.
+    /// Raises a fatal error; only the first takes effect. Returns true for the first.
     pub fn set_fatal(&self, code: ErrorCode, message: &str) -> bool {
         {
             let mut fatal = self.fatal.lock();
@@ -350,7 +352,7 @@ impl Shared {
         }
         self.has_fatal.store(true, Ordering::Release);
         if let Some(accumulator) = &self.producer {
-            // What is in flight still gets its answer; what was not sent never will be.
+            // Records in flight still receive their responses; unsent records fail.
             accumulator.set_fatal();
             self.send(Command::Producer(producer::Command::Purge {
                 queue: true,
@@ -386,7 +388,7 @@ fn check_topic_name(name: &str) -> Result<(), Error> {
     let problem = if name.is_empty() {
         "is empty".to_owned()
     } else if name.len() > MAX_TOPIC_NAME {
-        format!("has {} bytes, a request can carry {MAX_TOPIC_NAME}", name.len())
+        format!("has {} bytes, the maximum in a request is {MAX_TOPIC_NAME}", name.len())
     } else {
         return Ok(());
     };
@@ -398,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_topic_names_that_no_request_can_carry_are_refused_at_once() {
+    fn check_topic_name_rejects_only_names_that_do_not_fit_into_a_request() {
         for sendable in ["a b", "..", "é", "#!$", &"a".repeat(250), &"a".repeat(32_767)] {
             assert_eq!(check_topic_name(sendable), Ok(()), "{sendable}");
         }

@@ -1,8 +1,7 @@
-//! What is sampled and collected for client metrics (KIP-714), while the cluster wants any.
+//! Samples for client metrics (KIP-714), while the cluster subscribes to any.
 
 use std::time::Duration;
 
-use super::core::Core;
 use super::shared::Shared;
 use crate::consumer::Consumer;
 use crate::context::Ctx;
@@ -12,24 +11,24 @@ use crate::sys::Instant;
 use crate::telemetry::{Facts, Telemetry, Totals};
 use crate::types::ClientKind;
 
-/// What only shows over time.
+/// Values accumulated between pushes.
 #[derive(Debug, Default)]
 pub(super) struct ClientSamples {
     rebalancing_since: Option<Instant>,
     rebalances: DurationSum,
     rebalance_ms: u64,
-    /// When the application's waiting was looked at last.
+    /// The time of the last sample.
     sampled_at: Option<Instant>,
     sampled_time: Duration,
     poll_time: Duration,
 }
 
-/// Telemetry with what it looks at.
+/// The telemetry manager with its samples.
 #[derive(Debug)]
 pub(super) struct TelemetrySampler {
     pub(super) telemetry: Telemetry,
     samples: ClientSamples,
-    /// The client ends once the last push is answered, at that time at the latest.
+    /// While the client terminates: the deadline of the response to the last push.
     pub(super) ends_at: Option<Instant>,
 }
 
@@ -41,11 +40,42 @@ impl TelemetrySampler {
             ends_at: None,
         }
     }
+
+    /// Pushes metrics when they are due; returns when to be called again.
+    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, mut sources: Sources<'_>) -> Option<Instant> {
+        if self.telemetry.has_ended() {
+            return None;
+        }
+        let collects = self.telemetry.collects();
+        if let Some(producer) = &mut sources.producer {
+            producer.measure_queue_times(collects);
+        }
+        if collects && let Some(consumer) = sources.consumer {
+            let state = consumer.group_states(ctx.connections).map(|(_, state)| state);
+            let rebalancing = state.is_some_and(|state| !matches!(state, "init" | "steady"));
+            self.samples.sample(sources.shared, rebalancing, ctx.now);
+        }
+        let samples = &mut self.samples;
+        self.telemetry.poll(ctx, &mut || facts(&mut sources, samples))
+    }
+
+    /// Pushes the last metrics; returns the maximum time to wait for the response.
+    pub(super) fn end(&mut self, ctx: &mut Ctx<'_>, mut sources: Sources<'_>) -> Option<Duration> {
+        let samples = &mut self.samples;
+        self.telemetry.end(ctx, &mut || facts(&mut sources, samples))
+    }
+}
+
+/// The managers that metrics are read from, besides the context's.
+pub(super) struct Sources<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) producer: Option<&'a mut Sender>,
+    pub(super) consumer: Option<&'a Consumer>,
 }
 
 impl ClientSamples {
-    /// Looks at the group and at whether the application waits for messages. What it does between two looks counts as
-    /// what it is found doing at the second: the client is driven when there is something for an application that waits.
+    /// Samples the group's state and whether the application waits for messages. Each interval is attributed to the state at
+    /// its end: the client is driven when an event ends the application's wait.
     fn sample(&mut self, shared: &Shared, rebalancing: bool, now: Instant) {
         match (self.rebalancing_since, rebalancing) {
             (None, true) => self.rebalancing_since = Some(now),
@@ -66,7 +96,7 @@ impl ClientSamples {
         }
     }
 
-    /// The part of the time since the last call in which the application waited.
+    /// Returns the fraction of the time since the last call in which the application waited.
     fn take_idle(&mut self) -> Option<f64> {
         let (sampled_time, poll_time) = (
             std::mem::take(&mut self.sampled_time),
@@ -76,13 +106,9 @@ impl ClientSamples {
     }
 }
 
-/// The values at this moment.
-fn facts(
-    shared: &Shared,
-    producer: Option<&mut Sender>,
-    consumer: Option<&Consumer>,
-    samples: &mut ClientSamples,
-) -> Facts {
+/// Collects the values of a push.
+fn facts(sources: &mut Sources<'_>, samples: &mut ClientSamples) -> Facts {
+    let (shared, consumer) = (sources.shared, sources.consumer);
     let conf = &shared.conf;
     let mut resource = vec![("client_rack", conf.client_rack.clone())];
     let mut facts = Facts {
@@ -106,53 +132,11 @@ fn facts(
     }
     resource.retain(|(_, value)| !value.is_empty());
     facts.resource = resource;
-    facts.queue = producer.map(Sender::take_queue_times).unwrap_or_default();
+    facts.queue = sources
+        .producer
+        .as_deref_mut()
+        .map(Sender::take_queue_times)
+        .unwrap_or_default();
     facts.assigned = consumer.map_or(0, Consumer::assigned_count);
     facts
-}
-
-impl Core {
-    /// Pushes metrics when they are due; gives when to be called again.
-    pub(super) fn push_metrics(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
-        let TelemetrySampler { telemetry, samples, .. } = &mut self.telemetry_sampler;
-        if telemetry.has_ended() {
-            return None;
-        }
-        let collects = telemetry.collects();
-        if let Some(producer) = &mut self.producer {
-            producer.measure_queue_times(collects);
-        }
-        if collects && let Some(consumer) = &self.consumer {
-            let state = consumer.group_states(&self.connections).map(|(_, state)| state);
-            let rebalancing = state.is_some_and(|state| !matches!(state, "init" | "steady"));
-            samples.sample(&self.shared, rebalancing, now);
-        }
-        self.with_telemetry(now, wall_ms, |telemetry, ctx, facts| telemetry.poll(ctx, facts))
-    }
-
-    /// Pushes what there is for the last time; gives how long to wait for the answer at most.
-    pub(super) fn push_last_metrics(&mut self, now: Instant, wall_ms: i64) -> Option<Duration> {
-        self.with_telemetry(now, wall_ms, |telemetry, ctx, facts| telemetry.end(ctx, facts))
-    }
-
-    fn with_telemetry<R>(
-        &mut self,
-        now: Instant,
-        wall_ms: i64,
-        call: impl FnOnce(&mut Telemetry, &mut Ctx<'_>, &mut dyn FnMut() -> Facts) -> R,
-    ) -> R {
-        let TelemetrySampler { telemetry, samples, .. } = &mut self.telemetry_sampler;
-        let (shared, producer, consumer) = (&*self.shared, &mut self.producer, self.consumer.as_ref());
-        let mut ctx = Ctx {
-            now,
-            wall_ms,
-            connections: &mut self.connections,
-            rng: &mut self.rng,
-            log: &shared.log,
-            conf: &shared.conf,
-        };
-        call(telemetry, &mut ctx, &mut || {
-            facts(shared, producer.as_mut(), consumer, samples)
-        })
-    }
 }

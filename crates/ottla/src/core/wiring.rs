@@ -1,16 +1,17 @@
 //! The core: every manager of a client, wired together, without I/O, clock or threads.
 //!
-//! Order of calls: any number of [`Core::on_net`], then [`Core::drive`], then [`Core::next_action`] until it gives
-//! `None`; again when something happened or the time that `drive` gave has come.
+//! Order of calls: any number of [`Core::on_net`], then [`Core::drive`], then [`Core::next_action`] until it returns
+//! `None`; again after an event or at the time that `drive` returned.
 
 use std::sync::Arc;
 
+use super::command::Command;
 use super::failure_reporting::FailureReporter;
 use super::shared::{ClusterInfo, Shared};
-use super::stats_emitter::StatsEmitter;
-use super::telemetry_sampler::TelemetrySampler;
-use crate::admin::{self, Admin};
-use crate::cluster::{self, Change, Cluster};
+use super::stats_emitter::{self, StatsEmitter};
+use super::telemetry_sampler::{self, TelemetrySampler};
+use crate::admin::Admin;
+use crate::cluster::{Change, Cluster};
 use crate::connection::{
     BrokerKey, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
     Tag,
@@ -20,58 +21,25 @@ use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Throttle};
 use crate::log::{DebugContexts, level};
-use crate::producer::{self, Sender};
+use crate::producer::Sender;
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::TopicHooks;
 
-/// What the application's threads ask of the core.
-#[derive(Debug)]
-pub enum Command {
-    /// For the cluster manager.
-    Cluster(cluster::Command),
-    /// For the producer.
-    Producer(producer::Command),
-    /// For the consumer.
-    Consumer(consumer::Command),
-    /// For calls that belong to neither.
-    Admin(admin::Command),
-    /// Ends the client: everything still waiting is failed, connections are closed.
-    Terminate,
-}
-
-impl Command {
-    /// Answers a command that comes after the client's end, so that its caller does not wait.
-    pub fn refuse(self) {
-        self.fail(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed"));
-    }
-
-    /// Answers a command that nobody will carry out.
-    pub fn fail(self, error: Error) {
-        match self {
-            Command::Cluster(command) => command.refuse(error),
-            Command::Producer(command) => command.refuse(error),
-            Command::Consumer(command) => command.refuse(error),
-            Command::Admin(command) => command.refuse(error),
-            Command::Terminate => {}
-        }
-    }
-}
-
-/// A client's decisions.
+/// The managers of a client, and the connections that they share.
 pub struct Core {
-    pub(super) shared: Arc<Shared>,
-    pub(super) connections: ConnectionTable,
-    pub(super) cluster: Cluster,
-    pub(super) producer: Option<Sender>,
-    pub(super) consumer: Option<Consumer>,
-    /// Offset look-ups of a producer's application; a consumer has its own.
+    shared: Arc<Shared>,
+    connections: ConnectionTable,
+    cluster: Cluster,
+    producer: Option<Sender>,
+    consumer: Option<Consumer>,
+    /// Offset look-ups of a producer's application; a consumer has its own [`ListOffsets`].
     offsets: ListOffsets,
     admin: Admin,
-    pub(super) rng: Rng,
+    rng: Rng,
     failure_reporter: FailureReporter,
-    pub(super) telemetry_sampler: TelemetrySampler,
-    /// While the application wants statistics.
-    pub(super) stats_emitter: Option<Box<StatsEmitter>>,
+    telemetry_sampler: TelemetrySampler,
+    /// `None` if the application receives no statistics.
+    stats_emitter: Option<Box<StatsEmitter>>,
     finished: bool,
     started: bool,
 }
@@ -84,7 +52,7 @@ impl std::fmt::Debug for Core {
     }
 }
 
-/// A context for one call, borrowing the core's fields apart from the managers.
+/// A context for one call, borrowing the core's fields besides the managers.
 macro_rules! ctx {
     ($core:ident, $now:expr, $wall:expr) => {
         Ctx {
@@ -98,7 +66,18 @@ macro_rules! ctx {
     };
 }
 
-/// `host:port` of a connection.
+/// The sources of client metrics, borrowing the core's fields besides those of [`ctx`].
+macro_rules! metric_sources {
+    ($core:ident) => {
+        telemetry_sampler::Sources {
+            shared: &$core.shared,
+            producer: $core.producer.as_mut(),
+            consumer: $core.consumer.as_ref(),
+        }
+    };
+}
+
+/// Returns `host:port` of a connection.
 fn address(connections: &ConnectionTable, key: BrokerKey) -> String {
     let address = connections.address(key);
     address.map_or_else(String::new, |(host, port)| format!("{host}:{port}"))
@@ -115,7 +94,7 @@ fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
 }
 
 impl Core {
-    /// A core that has not done anything yet.
+    /// Creates a core. Nothing happens before the first [`drive`](Self::drive).
     pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
         let connection_config = ConnectionConfig {
             one_by_one: shared.hooks.system.connect.is_some(),
@@ -123,13 +102,14 @@ impl Core {
         };
         let connections = ConnectionTable::new(connection_config, Rng::from_seed(rng.next_u64()));
         let mut connections = connections.with_log(shared.log.clone());
-        let watcher = &shared.hooks.interceptor;
-        if let Some(watcher) = watcher {
-            connections.watch(watcher.clone());
+        let interceptor = &shared.hooks.interceptor;
+        if let Some(interceptor) = interceptor {
+            connections.watch(interceptor.clone());
         }
         let queue = &shared.main_queue;
         let producer = shared.producer.clone();
-        let producer = producer.map(|a| Sender::new(a, &shared.conf, queue.clone()).with_interceptor(watcher.clone()));
+        let producer =
+            producer.map(|a| Sender::new(a, &shared.conf, queue.clone()).with_interceptor(interceptor.clone()));
         let consumer = shared
             .consumer
             .clone()
@@ -152,54 +132,54 @@ impl Core {
         }
     }
 
-    /// What is shared with the application.
+    /// Returns the state shared with the application's threads.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
 
-    /// The network's next task.
+    /// Returns the next action for the network.
     pub fn next_action(&mut self) -> Option<NetAction> {
         self.connections.next_action()
     }
 
-    /// The next task with a file, also once the client has ended.
+    /// Returns the next action on a file, also after the client's end.
     pub fn next_file_action(&mut self) -> Option<FileAction> {
         self.consumer.as_mut()?.next_file_action()
     }
 
-    /// Takes in what came of a task with a file.
+    /// Handles the result of an action on a file.
     pub fn on_file(&mut self, event: FileEvent) {
         if let Some(consumer) = &mut self.consumer {
             consumer.on_file(event);
         }
     }
 
-    /// Whether the client has ended: no connection is left, and nothing will be decided any more.
+    /// Returns true after the client's end: all connections are closed, and no manager runs any more.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// Takes in what the network reports.
+    /// Handles an event of the network.
     pub fn on_net(&mut self, event: NetEvent, now: Instant) {
         self.connections.on_net(event, now);
     }
 
-    /// Whether the network's report has made something to decide.
+    /// Returns true if events of the network require a call of [`drive`](Self::drive).
     pub fn has_connection_event(&self) -> bool {
         self.connections.has_event()
     }
 
-    /// Whether the last produce request under way has ended since the last call.
+    /// Returns true if the last produce request in flight was answered since the last call.
     pub fn take_all_answered(&mut self) -> bool {
         self.producer.as_mut().is_some_and(Sender::take_all_answered)
     }
 
-    /// When a connection has to be looked at, as of now.
+    /// Returns the time of the next timer of a connection.
     pub fn next_connection_wake(&self) -> Option<Instant> {
         self.connections.next_wake()
     }
 
-    /// Decides everything that is to be decided at `now`; gives when to be called again at the latest.
+    /// Runs the managers at `now`. Returns when to call it again at the latest.
     pub fn drive(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
         if self.finished {
             return None;
@@ -225,8 +205,8 @@ impl Core {
         if let Some(deadline) = self.telemetry_sampler.ends_at {
             return self.drive_to_end(deadline, now, wall_ms);
         }
-        // Managers make events for each other; a bounded number of rounds keeps one call short, and the rest is done
-        // right after.
+        // Managers create events for each other. A bounded number of rounds limits the duration of one call; the next call
+        // follows immediately.
         for _ in 0..64 {
             self.connections.poll(now);
             self.dispatch(now, wall_ms);
@@ -238,7 +218,7 @@ impl Core {
         Some(now)
     }
 
-    /// Everything has ended but for the last push of metrics.
+    /// Waits for the response to the last push of metrics, after everything else has ended.
     fn drive_to_end(&mut self, deadline: Instant, now: Instant, wall_ms: i64) -> Option<Instant> {
         self.connections.poll(now);
         while let Some(event) = self.connections.next_event() {
@@ -290,14 +270,24 @@ impl Core {
         }
         wake = earliest(wake, self.offsets.poll(&mut ctx, &mut self.cluster));
         wake = earliest(wake, self.admin.poll(&mut ctx, &mut self.cluster));
-        // Last, so that what the others asked of it just now is in its time to wake.
+        // After the other managers, so that its next timer covers their requests.
         wake = earliest(wake, self.cluster.poll(&mut ctx));
-        wake = earliest(wake, self.report(now, wall_ms));
-        wake = earliest(wake, self.push_metrics(now, wall_ms));
+        if let Some(stats_emitter) = &mut self.stats_emitter {
+            let sources = stats_emitter::Sources {
+                shared: &self.shared,
+                connections: &mut self.connections,
+                cluster: &self.cluster,
+                producer: self.producer.as_mut(),
+                consumer: self.consumer.as_ref(),
+            };
+            wake = earliest(wake, Some(stats_emitter.poll(sources, now, wall_ms)));
+        }
+        let mut ctx = ctx!(self, now, wall_ms);
+        wake = earliest(wake, self.telemetry_sampler.poll(&mut ctx, metric_sources!(self)));
         earliest(wake, self.connections.next_wake())
     }
 
-    /// Brings events of connections and changes of the cluster to the managers.
+    /// Dispatches events of connections and changes of the cluster to the managers.
     fn dispatch(&mut self, now: Instant, wall_ms: i64) {
         loop {
             if let Some(event) = self.connections.next_event() {
@@ -402,7 +392,7 @@ impl Core {
         }
     }
 
-    /// One report for one outage; connections that were closed for being idle are none.
+    /// Logs and reports a failed connection, once per outage. A connection closed because it was idle is no failure.
     fn report_disconnect(&mut self, key: BrokerKey, error: Option<&Error>, loss: DisconnectKind, now: Instant) {
         let Shared { log, conf, .. } = &*self.shared;
         let name = self.connections.name(key);
@@ -462,10 +452,9 @@ impl Core {
             },
             Command::Admin(command) => self.admin.on_command(&ctx, command),
             Command::Terminate => {
-                let wait = self.push_last_metrics(now, wall_ms);
-                let mut ctx = ctx!(self, now, wall_ms);
+                let wait = self.telemetry_sampler.end(&mut ctx, metric_sources!(self));
                 ctx.log.debug(DebugContexts::GENERIC, "TERMINATE", || {
-                    "ending: what still waits is failed".into()
+                    "terminating: pending calls and records fail".into()
                 });
                 if let Some(p) = &mut self.producer {
                     p.close(&mut ctx, &mut self.cluster);

@@ -1,0 +1,114 @@
+//! The start and the end of a client's thread and of its embedded cluster.
+
+use std::sync::Arc;
+
+use ottla_mock::EmbeddedCluster;
+
+use super::embedded;
+use super::sockets::{address_family, socket_options};
+use crate::config::{ClientConfig, TopicConfig};
+use crate::core::{ClientHooks, Command, CoreBuilder, Shared};
+use crate::error::Error;
+use crate::runtime::{Loop, LoopOptions};
+use crate::sys::sync::Mutex;
+use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
+use crate::sys::{Rng, SystemClock};
+use crate::types::ClientKind;
+
+/// A running client. Dropping it ends the client.
+pub(super) struct ClientThread {
+    pub(super) shared: Arc<Shared>,
+    /// `None` once a caller has joined the thread.
+    thread: Mutex<Option<JoinHandle<()>>>,
+    thread_id: ThreadId,
+    /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
+    pub(super) embedded: Mutex<Option<EmbeddedCluster>>,
+}
+
+impl Drop for ClientThread {
+    fn drop(&mut self) {
+        self.stop();
+        if self.shared.is_inherited() {
+            // Leaked: threads of the parent may have held their locks at the fork.
+            std::mem::forget(std::mem::replace(&mut self.thread, Mutex::new(None)));
+            std::mem::forget(std::mem::replace(&mut self.embedded, Mutex::new(None)));
+        }
+    }
+}
+
+impl ClientThread {
+    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<()>, embedded: Option<EmbeddedCluster>) -> Self {
+        ClientThread {
+            shared,
+            thread_id: thread.thread().id(),
+            thread: Mutex::new(Some(thread)),
+            embedded: Mutex::new(embedded),
+        }
+    }
+
+    /// Starts the embedded cluster, if the settings name one, and the client's thread.
+    pub(super) fn start(
+        kind: ClientKind,
+        mut conf: ClientConfig,
+        topic_defaults: TopicConfig,
+        hooks: ClientHooks,
+    ) -> Result<Self, Error> {
+        let embedded = embedded::start(&mut conf)?;
+        let clock = Arc::new(SystemClock::new());
+        let options = LoopOptions {
+            sockets: socket_options(&conf),
+            family: address_family(&conf),
+            system: hooks.system.clone(),
+            caller_polling: hooks.caller_polling,
+        };
+        let io = Loop::new(options).map_err(|e| Error::system_resource("no event loop for the client", &e))?;
+        let builder = CoreBuilder {
+            kind,
+            conf,
+            topic_defaults,
+            hooks,
+            clock: clock.clone(),
+            waker: io.waker(),
+        };
+        let core = builder.build(Rng::from_entropy());
+        let shared = core.shared().clone();
+        if let Some(embedded) = &embedded {
+            embedded::log_requests(embedded, &shared.log);
+        }
+        let thread = io
+            .spawn(core, clock)
+            .map_err(|e| Error::system_resource("no thread for the client", &e))?;
+        Ok(ClientThread::new(shared, thread, embedded))
+    }
+
+    /// Closes a forked child's copies of the connections. The child has none of the threads.
+    fn abandon(&self) {
+        self.shared.waker.abandon();
+        // Forgotten, since the drop of either waits for its threads.
+        if let Some(mut thread) = self.thread.try_lock() {
+            std::mem::forget(thread.take());
+        }
+        if let Some(mut embedded) = self.embedded.try_lock() {
+            std::mem::forget(embedded.take());
+        }
+    }
+
+    /// Ends the client. The thread has ended when this returns, for each of several concurrent callers, unless the caller is
+    /// that thread itself.
+    pub(super) fn stop(&self) {
+        if self.shared.is_inherited() {
+            return self.abandon();
+        }
+        self.shared.send(Command::Terminate);
+        if self.thread_id != thread::current().id() {
+            // The lock is held during the join, so that concurrent callers wait for it as well.
+            let mut thread = self.thread.lock();
+            if let Some(thread) = thread.take() {
+                // A panic of the thread was printed to stderr when it occurred.
+                let _ = thread.join();
+            }
+        }
+        drop(self.embedded.lock().take());
+        self.shared.clear();
+    }
+}
