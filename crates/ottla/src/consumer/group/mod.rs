@@ -28,7 +28,7 @@ use ottla_protocol::api::offset_fetch::OffsetFetchRequest;
 use super::positions::{Origin, Position};
 use super::shared_state::SharedState;
 use super::{CommitTarget, OffsetsResult, int32, millis};
-use crate::cluster::{Cluster, Coordinated, Coordinator};
+use crate::cluster::{Cluster, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner};
 use crate::context::Ctx;
@@ -36,6 +36,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue};
 use crate::interceptor::Interceptor;
 use crate::reply::Reply;
+use crate::request::{CoordinatorType, ReadyBroker};
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 
@@ -93,7 +94,7 @@ impl Group {
             auto_commit_interval_ms: millis(conf.auto_commit_interval_ms),
             keeps_offsets: conf.offset_store_method != "none",
             shared,
-            coordinator: Coordinator::new(Coordinated::Group, Owner::Group),
+            coordinator: Coordinator::new(CoordinatorType::Group, Owner::Group),
             commits: Commits::new(events, interceptor),
             offset_fetches: OffsetFetches::default(),
             protocol: GroupProtocol::new(conf),
@@ -326,7 +327,8 @@ impl Group {
             let connection = self
                 .coordinator
                 .connection(ctx, cluster, &self.group_id, &mut self.next_id);
-            if let Some((key, versions)) = connection {
+            if let Some(broker) = connection {
+                let ReadyBroker { key, versions } = broker.clone();
                 let who = GroupIdentity {
                     group_id: &self.group_id,
                     member: &self.protocol.identity(),
@@ -334,10 +336,10 @@ impl Group {
                 };
                 self.commits.send(ctx, (key, &versions), &who, &mut self.next_id);
                 let aside = match self.protocol.awaits_rebalance() && self.offset_fetches.has_work(ctx.now) {
-                    true => self.coordinator.connection_aside(ctx, (key, versions.clone())),
-                    false => Some((key, versions.clone())),
+                    true => self.coordinator.connection_aside(ctx, broker),
+                    false => Some(broker),
                 };
-                if let Some((key, versions)) = aside {
+                if let Some(ReadyBroker { key, versions }) = aside {
                     self.offset_fetches.send(ctx, (key, &versions), &who, &mut self.next_id);
                 }
                 let to = CoordinatorConnection {
