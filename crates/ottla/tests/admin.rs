@@ -314,7 +314,7 @@ fn request_with_unknown_outcome_is_not_retried() {
     lose(ApiKey::CREATE_TOPICS);
     let error = c.create_topics(vec![topic("t")], &within(LONG)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TRANSPORT, "{error}");
-    assert!(error.message.contains("may have done"), "{error}");
+    assert!(error.message.contains("may have executed"), "{error}");
     assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("t")), Some(2));
     // Describe and validate-only requests are retried, since they change nothing.
     lose(ApiKey::DESCRIBE_CONFIGS);
@@ -403,7 +403,7 @@ fn short_request_timeout_closes_no_connection() {
     });
     let error = c.delete_topics(vec!["t".into()], &within(SHORT)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
-    assert!(error.message.contains("may have done"), "{error}");
+    assert!(error.message.contains("may have executed"), "{error}");
     let error = c.list_groups(None, Some(SHORT)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
     let listed = c.list_consumer_groups(GroupFilters::default(), &within(SHORT)).unwrap();

@@ -12,6 +12,7 @@ use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
+use crate::request::ReadyBroker;
 use crate::stats::Eos;
 use crate::sys::Instant;
 
@@ -122,7 +123,7 @@ impl ProducerIdState {
         if !self.is_due(ctx.now) {
             return Ok(());
         }
-        let Some((key, versions)) = cluster.any_connection(ctx) else {
+        let Some(ReadyBroker { key, versions }) = cluster.any_connection(ctx) else {
             return Ok(());
         };
         let version = versions.pick::<InitProducerIdRequest>().ok_or_else(|| {

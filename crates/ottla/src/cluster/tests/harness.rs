@@ -1,4 +1,4 @@
-//! The cluster manager driven by hand: every broker is played here.
+//! The metadata manager without a core; the harness responds in place of the brokers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -6,21 +6,24 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
+use ottla_protocol::api::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ottla_protocol::api::metadata::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, Uuid, encode_response};
 
-use crate::cluster::{Change, Cluster, Command, MetadataReply, MetadataScope};
+use crate::cluster::{Change, Cluster, Command, MetadataReply, MetadataScope, Router};
 use crate::config::{ClientConfig, Conf};
-use crate::connection::{CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent};
+use crate::connection::{
+    CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner,
+};
 use crate::error::Error;
 use crate::log::{DebugContexts, Logger};
 use crate::reply::Reply;
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::ClientKind;
 
-/// A metadata request that a broker was sent.
+/// A metadata request that a broker has received.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) conn: ConnId,
@@ -30,13 +33,19 @@ pub(super) struct Asked {
     pub(super) host: String,
     /// `None` for all.
     pub(super) topics: Option<Vec<String>>,
-    /// Whether topics may be created.
+    /// `allow_auto_topic_creation`.
     pub(super) creates: bool,
     pub(super) at: Instant,
 }
 
 pub(super) struct World {
     pub(super) cluster: Cluster,
+    /// A router of another manager's requests.
+    pub(super) router: Router,
+    /// The broker that coordinates every group.
+    pub(super) coordinator: i32,
+    /// The groups whose coordinator was looked up.
+    pub(super) groups_looked_up: Vec<String>,
     pub(super) connections: ConnectionTable,
     pub(super) rng: Rng,
     pub(super) log: Logger,
@@ -48,22 +57,22 @@ pub(super) struct World {
     host_of: HashMap<ConnId, String>,
     /// Frames written, by connection.
     written: HashMap<ConnId, u64>,
-    /// Metadata requests that wait for an answer.
+    /// Unanswered metadata requests.
     pub(super) asked: Vec<Asked>,
-    /// Metadata requests answered or not.
+    /// All metadata requests.
     pub(super) asked_ever: Vec<Asked>,
     pub(super) looked_up: Vec<String>,
-    /// Names have no addresses.
+    /// Set if names have no addresses.
     pub(super) nameless: bool,
     /// Connections are refused.
     pub(super) refused: bool,
     /// Connections neither open nor fail.
     pub(super) hangs: bool,
-    /// Hosts where connections open and nothing is ever answered.
+    /// Hosts where connections open and requests are not answered.
     pub(super) frozen: BTreeSet<String>,
-    /// What hosts that are not frozen answer at once.
+    /// The immediate response of hosts that are not frozen.
     pub(super) answers: Option<MetadataResponse>,
-    /// The newest version of Metadata that brokers speak.
+    /// The newest version of Metadata that brokers support.
     pub(super) version: i16,
 }
 
@@ -100,6 +109,9 @@ impl World {
         let connection_config = ConnectionConfig::new(&conf);
         let mut w = World {
             cluster: Cluster::default(),
+            router: Router::new(Owner::Admin),
+            coordinator: 1,
+            groups_looked_up: Vec::new(),
             connections: ConnectionTable::new(connection_config, Rng::from_seed(3)),
             rng: Rng::from_seed(4),
             log: Logger::new(Arc::new(|_| {}), 7, DebugContexts::default()),
@@ -132,7 +144,13 @@ impl World {
                 let mut ctx = ctx!(self);
                 match event {
                     ConnectionEvent::Up { key } => self.cluster.on_connection_up(&mut ctx, key),
-                    ConnectionEvent::Down { error, .. } => self.cluster.on_connection_down(&mut ctx, error.as_ref()),
+                    ConnectionEvent::Down { key, error, .. } => {
+                        self.router.on_connection_down(&mut ctx, key, error.as_ref());
+                        self.cluster.on_connection_down(&mut ctx, error.as_ref());
+                    }
+                    ConnectionEvent::Outcome { key, tag, outcome } if tag.owner == Owner::Admin => {
+                        self.router.on_outcome(&mut ctx, key, tag.id, &outcome);
+                    }
                     ConnectionEvent::Outcome { key, tag, outcome } => {
                         self.cluster.on_outcome(&mut ctx, key, tag.id, outcome);
                     }
@@ -213,13 +231,32 @@ impl World {
                 ..Default::default()
             };
             let response = ApiVersionsResponse {
-                api_keys: vec![row(ApiKey::METADATA, self.version), row(ApiKey::API_VERSIONS, 3)],
+                api_keys: vec![
+                    row(ApiKey::METADATA, self.version),
+                    row(ApiKey::API_VERSIONS, 3),
+                    row(ApiKey::FIND_COORDINATOR, 4),
+                ],
                 ..Default::default()
             };
             if !frozen {
                 self.respond(conn, header.correlation_id, &response, header.api_version);
             }
             return;
+        }
+        if header.api_key == ApiKey::FIND_COORDINATOR {
+            let request = FindCoordinatorRequest::decode(&mut reader, header.api_version).unwrap();
+            self.groups_looked_up.extend(request.coordinator_keys);
+            let coordinator = Coordinator {
+                node_id: self.coordinator,
+                host: format!("coordinator{}", self.coordinator),
+                port: 9092,
+                ..Default::default()
+            };
+            let response = FindCoordinatorResponse {
+                coordinators: vec![coordinator],
+                ..Default::default()
+            };
+            return self.respond(conn, header.correlation_id, &response, header.api_version);
         }
         let request = MetadataRequest::decode(&mut reader, header.api_version).unwrap();
         let topics = request.topics.map(|t| t.into_iter().filter_map(|t| t.name).collect());
@@ -246,13 +283,13 @@ impl World {
         self.connections.on_net(NetEvent::Received { conn, body }, self.now);
     }
 
-    /// Answers the latest request; gives the topics that it asked for.
+    /// Answers the latest request. Returns its topics.
     pub(super) fn answer(&mut self, response: &MetadataResponse) -> Option<Vec<String>> {
         let last = self.asked.len().checked_sub(1).expect("metadata was asked for");
         self.answer_at(last, response).topics
     }
 
-    /// Answers the request that stands at `index` of those that wait.
+    /// Answers the unanswered request at `index`.
     pub(super) fn answer_at(&mut self, index: usize, response: &MetadataResponse) -> Asked {
         let asked = self.asked.remove(index);
         self.respond(asked.conn, asked.correlation, response, asked.version);
@@ -282,7 +319,7 @@ impl World {
             .collect()
     }
 
-    /// Lets time pass, waking at every time that was asked for.
+    /// Advances the time, with a poll at every wake-up time of the manager.
     pub(super) fn run_ms(&mut self, ms: u64) {
         let end = self.now.plus_ms(ms);
         while self.now < end {
@@ -293,7 +330,7 @@ impl World {
         self.settle();
     }
 
-    /// Lets time pass until `done` or for `longest_ms`; gives how many milliseconds it took.
+    /// Advances the time until `done` or for `longest_ms`. Returns the milliseconds that it took.
     pub(super) fn ms_until(&mut self, longest_ms: u64, done: impl Fn(&mut World) -> bool) -> Option<u64> {
         let begin = self.now;
         for ms in 0..=longest_ms {
@@ -306,7 +343,7 @@ impl World {
         None
     }
 
-    /// Makes a metadata call of the application.
+    /// Begins a metadata call of the application.
     pub(super) fn call(&mut self, scope: MetadataScope, timeout_ms: u64) -> Arc<Reply<Result<MetadataReply, Error>>> {
         let reply = Reply::new();
         let mut ctx = ctx!(self);
