@@ -24,6 +24,11 @@ pub struct Ctx<'a> {
 }
 
 impl Ctx<'_> {
+    /// Returns `socket.timeout.ms`, the response timeout of a connection.
+    pub(crate) fn socket_timeout(&self) -> Duration {
+        Duration::from_millis(self.conf.socket_timeout_ms.into())
+    }
+
     /// Returns the pause after the `failed + 1`th failure of a request in a row (KIP-580): `retry.backoff.ms`, doubled
     /// with each failure, at most `retry.backoff.max.ms`, with a jitter of 20 %.
     pub(crate) fn retry_delay(&mut self, failed: u32) -> Duration {

@@ -21,6 +21,7 @@ pub mod memory;
 pub mod producer;
 pub mod records;
 pub mod reply;
+pub mod request;
 pub mod runtime;
 pub mod sasl;
 pub mod stats;

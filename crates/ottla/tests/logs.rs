@@ -124,7 +124,7 @@ fn every_context_says_what_it_is_for() {
             "protocol SEND …Sent ProduceRequest (v",
             "protocol RECV …Received ProduceResponse (v",
             "security CONNECTED …without authentication",
-            "admin LISTGROUPS asking broker …for its groups",
+            "admin LISTGROUPS listing the groups of broker ",
             "eos TXN …InitProducerId",
             "mock MOCK an embedded cluster listens at ",
             "mock MOCK broker …ProduceRequest (v",

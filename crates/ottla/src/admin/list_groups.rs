@@ -1,35 +1,35 @@
-//! Listing groups: ListGroups to every broker, since each knows only those that it coordinates, and where descriptions are
-//! wanted DescribeGroups for what it named.
+//! Listing groups: ListGroups to every broker, because each lists only the groups that it coordinates, and for
+//! descriptions DescribeGroups for the groups that it has listed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ottla_protocol::DecodeError;
 use ottla_protocol::api::describe_groups::{DescribeGroupsRequest, DescribedGroup};
 use ottla_protocol::api::list_groups::{ListGroupsRequest, ListedGroup};
 
-use super::one_broker::Destination;
-use super::wire::{Way, answer_timeout, unsupported};
-use crate::cluster::Cluster;
-use crate::connection::{BrokerKey, Outcome, Owner, Ready, Reply as Response, Tag};
+use super::single_request::Destination;
+use super::wire::Route;
+use crate::cluster::{Cluster, Router};
+use crate::connection::{BrokerKey, Outcome, Ready, Reply as Response};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, AdminOutcome, ConsumerGroupListing, ConsumerGroups};
 use crate::log::DebugContexts;
 use crate::reply::Reply;
+use crate::request::{PendingRequest, ReadyBroker, decode, reply_of, response_timeout, unsupported};
 use crate::sys::Instant;
 use crate::types::NodeId;
 
 /// A group as its coordinator described it.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// The broker that told of it.
+    /// The coordinator.
     pub node: NodeId,
     /// The broker's host.
     pub host: String,
     /// The broker's port.
     pub port: u16,
-    /// What it told.
+    /// The description.
     pub described: DescribedGroup,
 }
 
@@ -38,173 +38,161 @@ pub struct Group {
 pub struct GroupListing {
     /// By broker, in the brokers' order.
     pub groups: Vec<Group>,
-    /// Why groups may be missing: the first error of a broker that did not answer both questions.
+    /// The first error of a broker whose groups are missing.
     pub error: Option<Error>,
 }
 
-/// Which groups are listed.
+/// The groups to list.
 #[derive(Debug, Clone, Default)]
 pub struct GroupFilters {
-    /// In these states, by their names; empty for all (KIP-518, Kafka 2.6).
+    /// Names of states; empty for all (KIP-518, Kafka 2.6).
     pub states: Vec<String>,
-    /// Of these types, by their names; empty for all (KIP-848, Kafka 3.8).
+    /// Names of types; empty for all (KIP-848, Kafka 3.8).
     pub types: Vec<String>,
 }
 
-/// What is asked for, and where it goes.
+/// The kind of a listing and the destination of its result.
 #[derive(Debug)]
-pub(super) enum Wanted {
+pub(super) enum ListingKind {
     /// Groups with their members.
     Descriptions {
-        /// Only this group.
+        /// The only group to list, or all.
         group: Option<String>,
         reply: Arc<Reply<Result<GroupListing, Error>>>,
     },
-    /// Groups that consumers have made, without their members.
+    /// Consumer groups without their members.
     Listings {
         filters: GroupFilters,
         destination: Destination,
     },
 }
 
-/// What one broker told.
+/// The result of one broker.
 #[derive(Debug)]
-enum Told {
+enum BrokerResult {
     Listed(Vec<ListedGroup>),
     Described(Vec<DescribedGroup>),
 }
 
-/// The first version of ListGroups that can be asked for groups in some states only.
-const FIRST_WITH_STATES: i16 = 4;
-/// The first version of ListGroups that can be asked for groups of some types only.
-const FIRST_WITH_TYPES: i16 = 5;
-/// The protocol type of groups that consumers make.
-const OF_CONSUMERS: &str = "consumer";
+/// The protocol type of consumer groups.
+const CONSUMER_PROTOCOL: &str = "consumer";
 
-/// Where one broker's part stands.
+/// The next step of one broker's part.
 #[derive(Debug)]
 enum Step {
     /// ListGroups is to be sent.
     List,
     /// These groups are to be described.
     Describe(Vec<String>),
-    /// All is known, or why it is not.
-    Done(Result<Told, Error>),
+    /// None: the result is known.
+    Done(Result<BrokerResult, Error>),
 }
 
+/// One broker's part of a listing.
 #[derive(Debug)]
 struct Part {
     step: Step,
-    /// The request under way.
-    asked: Option<u64>,
-    retry_at: Instant,
-    tries: u32,
-    /// The last error after which it was tried again.
-    last_error: Option<Error>,
+    pending: PendingRequest,
 }
 
 /// A call under way.
 #[derive(Debug)]
 pub(super) struct ListGroups {
-    wanted: Wanted,
+    kind: ListingKind,
     deadline: Instant,
-    /// Filled once the brokers are known.
+    /// Empty until the brokers are known.
     parts: BTreeMap<NodeId, Part>,
 }
 
 impl ListGroups {
-    /// Descriptions are waited for `socket.timeout.ms` at the most, also when `deadline` is never.
-    pub(super) fn new(ctx: &Ctx<'_>, wanted: Wanted, deadline: Instant) -> Self {
-        let longest = match wanted {
-            Wanted::Descriptions { .. } => ctx.now.plus_ms(ctx.conf.socket_timeout_ms.into()),
-            Wanted::Listings { .. } => Instant::NEVER,
+    /// Returns a call that begins now. The deadline of descriptions is `socket.timeout.ms` from now at the latest.
+    pub(super) fn new(ctx: &Ctx<'_>, kind: ListingKind, deadline: Instant) -> Self {
+        let longest = match kind {
+            ListingKind::Descriptions { .. } => ctx.now.plus_ms(ctx.conf.socket_timeout_ms.into()),
+            ListingKind::Listings { .. } => Instant::NEVER,
         };
         ListGroups {
-            wanted,
+            kind,
             deadline: deadline.min(longest),
             parts: BTreeMap::new(),
         }
     }
 
-    /// Does what is due; gives when to be called again, `None` once the call is answered.
-    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, last_id: &mut u64) -> Option<Instant> {
+    /// Sends what is due. Returns when to be called again, `None` once the result is delivered.
+    pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, router: &mut Router) -> Option<Instant> {
         if self.parts.is_empty() {
             let part = || Part {
                 step: Step::List,
-                asked: None,
-                retry_at: ctx.now,
-                tries: 0,
-                last_error: None,
+                pending: PendingRequest::new(ctx.now, self.deadline),
             };
             self.parts = cluster.nodes().map(|(node, _)| (node, part())).collect();
         }
         for (node, part) in &mut self.parts {
-            part.send(ctx, *node, &self.wanted, self.deadline, last_id);
+            part.send(ctx, *node, &self.kind, router);
         }
         let done = |part: &Part| matches!(part.step, Step::Done(_));
         if self.deadline <= ctx.now || !self.parts.is_empty() && self.parts.values().all(done) {
-            self.answer(cluster);
+            self.deliver(cluster);
             return None;
         }
-        let retries = self.parts.values().filter(|p| p.asked.is_none() && !done(p));
-        let retry = retries.map(|p| p.retry_at).filter(|at| *at > ctx.now).min();
-        Some(retry.map_or(self.deadline, |at| at.min(self.deadline)))
+        let unfinished = self.parts.values().filter(|part| !done(part));
+        let wake = unfinished.map(|part| part.pending.wake(ctx.now)).min();
+        Some(wake.unwrap_or(self.deadline))
     }
 
-    pub(super) fn is_asking(&self, node: NodeId, id: u64) -> bool {
-        self.parts.get(&node).is_some_and(|p| p.asked == Some(id))
+    pub(super) fn is_in_flight(&self, node: NodeId, id: u64) -> bool {
+        self.parts.get(&node).is_some_and(|part| part.pending.is_in_flight(id))
     }
 
     pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: Outcome) {
         let Some(part) = self.parts.get_mut(&key.node) else {
             return;
         };
-        part.asked = None;
-        let response = match outcome {
-            Outcome::Reply(response) => response,
-            Outcome::Failed(failure) => return part.again(ctx, failure.error.into_retriable()),
-            Outcome::Sent => return part.again(ctx, Error::new(ErrorCode::L_FAIL, "no response")),
+        part.pending.on_outcome();
+        let has_failed = matches!(outcome, Outcome::Failed(_));
+        let response = match reply_of(outcome) {
+            Ok(response) => response,
+            Err(error) if has_failed => return part.retry(ctx, error.into_retriable()),
+            Err(error) => return part.retry(ctx, error),
         };
-        if let Err(e) = part.take(ctx, &response, &self.wanted) {
-            let error = Error::new(ErrorCode::L_BAD_MSG, format!("the broker's answer cannot be read: {e}"));
-            ctx.connections.fail(key, error.clone(), ctx.now);
+        if let Err(error) = part.on_response(ctx, key, &response, &self.kind) {
             part.step = Step::Done(Err(error));
         }
     }
 
-    fn answer(&mut self, cluster: &Cluster) {
+    fn deliver(&mut self, cluster: &Cluster) {
         let parts = std::mem::take(&mut self.parts);
         if parts.is_empty() {
-            let text = "the brokers could not be learned in time";
-            return self.wanted.fail(Error::new(ErrorCode::L_TIMED_OUT, text));
+            let text = "no broker was found in time";
+            return self.kind.fail(Error::new(ErrorCode::L_TIMED_OUT, text));
         }
-        match &self.wanted {
-            Wanted::Descriptions { reply, .. } => reply.fill(descriptions(parts, cluster)),
-            Wanted::Listings { destination, .. } => {
+        match &self.kind {
+            ListingKind::Descriptions { reply, .. } => reply.fill(descriptions(parts, cluster)),
+            ListingKind::Listings { destination, .. } => {
                 let groups = AdminOutcome::Groups(listings(parts));
-                destination.tell(AdminOp::ListConsumerGroups, Ok(groups));
+                destination.deliver(AdminOp::ListConsumerGroups, Ok(groups));
             }
         }
     }
 
     pub(super) fn refuse(self, error: Error) {
-        self.wanted.fail(error);
+        self.kind.fail(error);
     }
 }
 
-impl Wanted {
+impl ListingKind {
     fn request(&self, version: i16) -> Result<ListGroupsRequest, Error> {
-        let Wanted::Listings { filters, .. } = self else {
+        let ListingKind::Listings { filters, .. } = self else {
             return Ok(ListGroupsRequest::default());
         };
-        if version < FIRST_WITH_STATES && !filters.states.is_empty() {
+        if version < ListGroupsRequest::STATES_FILTER_SINCE && !filters.states.is_empty() {
             return Err(unsupported(
-                "the broker does not tell groups by state (KIP-518): that needs Kafka 2.6",
+                "the broker cannot filter groups by state (KIP-518): that requires Kafka 2.6",
             ));
         }
-        if version < FIRST_WITH_TYPES && !filters.types.is_empty() {
+        if version < ListGroupsRequest::TYPES_FILTER_SINCE && !filters.types.is_empty() {
             return Err(unsupported(
-                "the broker does not tell groups by type (KIP-848): that needs Kafka 3.8",
+                "the broker cannot filter groups by type (KIP-848): that requires Kafka 3.8",
             ));
         }
         Ok(ListGroupsRequest {
@@ -214,23 +202,23 @@ impl Wanted {
         })
     }
 
-    /// What follows when a broker has named its groups.
+    /// Returns the step after a broker has listed its groups.
     fn next(&self, groups: Vec<ListedGroup>) -> Step {
-        let Wanted::Descriptions { group: only, .. } = self else {
-            return Step::Done(Ok(Told::Listed(groups)));
+        let ListingKind::Descriptions { group: only, .. } = self else {
+            return Step::Done(Ok(BrokerResult::Listed(groups)));
         };
         let names = groups.into_iter().map(|g| g.group_id);
         let names: Vec<String> = names.filter(|id| only.as_ref().is_none_or(|only| only == id)).collect();
         match names.is_empty() {
-            true => Step::Done(Ok(Told::Described(Vec::new()))),
+            true => Step::Done(Ok(BrokerResult::Described(Vec::new()))),
             false => Step::Describe(names),
         }
     }
 
     fn fail(&self, error: Error) {
         match self {
-            Wanted::Descriptions { reply, .. } => reply.fill(Err(error)),
-            Wanted::Listings { destination, .. } => destination.tell(AdminOp::ListConsumerGroups, Err(error)),
+            ListingKind::Descriptions { reply, .. } => reply.fill(Err(error)),
+            ListingKind::Listings { destination, .. } => destination.deliver(AdminOp::ListConsumerGroups, Err(error)),
         }
     }
 }
@@ -239,7 +227,7 @@ fn descriptions(parts: BTreeMap<NodeId, Part>, cluster: &Cluster) -> Result<Grou
     let mut listing = GroupListing::default();
     for (node, part) in parts {
         match part.result() {
-            Ok(Told::Described(groups)) => {
+            Ok(BrokerResult::Described(groups)) => {
                 let info = cluster.node(node);
                 listing.groups.extend(groups.into_iter().map(|described| Group {
                     node,
@@ -248,7 +236,7 @@ fn descriptions(parts: BTreeMap<NodeId, Part>, cluster: &Cluster) -> Result<Grou
                     described,
                 }));
             }
-            Ok(Told::Listed(_)) => {}
+            Ok(BrokerResult::Listed(_)) => {}
             Err(error) => {
                 listing.error.get_or_insert(error);
             }
@@ -260,32 +248,32 @@ fn descriptions(parts: BTreeMap<NodeId, Part>, cluster: &Cluster) -> Result<Grou
     }
 }
 
-/// The groups of consumers, and those that have committed offsets only.
+/// Returns the consumer groups, and the groups that consist of committed offsets only.
 fn listings(parts: BTreeMap<NodeId, Part>) -> ConsumerGroups {
-    let mut told = ConsumerGroups::default();
+    let mut listing = ConsumerGroups::default();
     for part in parts.into_values() {
         match part.result() {
-            Ok(Told::Listed(groups)) => {
+            Ok(BrokerResult::Listed(groups)) => {
                 let of_consumers = groups
                     .into_iter()
-                    .filter(|g| g.protocol_type.is_empty() || g.protocol_type == OF_CONSUMERS);
-                told.groups.extend(of_consumers.map(|g| ConsumerGroupListing {
+                    .filter(|g| g.protocol_type.is_empty() || g.protocol_type == CONSUMER_PROTOCOL);
+                listing.groups.extend(of_consumers.map(|g| ConsumerGroupListing {
                     group_id: g.group_id,
                     is_simple: g.protocol_type.is_empty(),
                     state: g.group_state,
                     group_type: g.group_type,
                 }));
             }
-            Ok(Told::Described(_)) => {}
-            Err(error) => told.errors.push(error),
+            Ok(BrokerResult::Described(_)) => {}
+            Err(error) => listing.errors.push(error),
         }
     }
-    told
+    listing
 }
 
 impl Part {
-    fn send(&mut self, ctx: &mut Ctx<'_>, node: NodeId, wanted: &Wanted, deadline: Instant, last_id: &mut u64) {
-        if self.asked.is_some() || self.retry_at > ctx.now || matches!(self.step, Step::Done(_)) {
+    fn send(&mut self, ctx: &mut Ctx<'_>, node: NodeId, kind: &ListingKind, router: &mut Router) {
+        if !self.pending.may_send(ctx.now) || matches!(self.step, Step::Done(_)) {
             return;
         }
         let key = BrokerKey::general(node);
@@ -293,90 +281,86 @@ impl Part {
             Ready::Yes(versions) => versions,
             Ready::Busy | Ready::Connecting => return,
             Ready::Unknown => {
-                let error = Error::new(ErrorCode::L_TRANSPORT, format!("broker {node} is gone"));
+                let error = Error::new(ErrorCode::L_TRANSPORT, format!("broker {node} has left the cluster"));
                 self.step = Step::Done(Err(error));
                 return;
             }
         };
-        *last_id += 1;
-        let tag = Tag {
-            owner: Owner::Admin,
-            id: *last_id,
-        };
-        let way = Way {
-            key,
-            tag,
-            versions: &versions,
-            timeout: answer_timeout(ctx, deadline),
+        let to = Route {
+            broker: ReadyBroker { key, versions },
+            tag: router.next_tag(),
+            timeout: response_timeout(ctx, self.pending.deadline()),
         };
         let sent = match &self.step {
             Step::List => {
-                let request = way.version::<ListGroupsRequest>().and_then(|v| wanted.request(v));
-                request.and_then(|request| way.send(ctx, &request))
+                let request = to.broker.version::<ListGroupsRequest>().and_then(|v| kind.request(v));
+                request.and_then(|request| to.send(ctx, &request))
             }
             Step::Describe(groups) => {
                 let request = DescribeGroupsRequest {
                     groups: groups.clone(),
                     ..Default::default()
                 };
-                way.send(ctx, &request)
+                to.send(ctx, &request)
             }
             Step::Done(_) => return,
         };
         ctx.log.debug(DebugContexts::ADMIN, "LISTGROUPS", || match &self.step {
-            Step::Describe(groups) => format!("asking broker {node} to describe {} group(s)", groups.len()),
-            _ => format!("asking broker {node} for its groups"),
+            Step::Describe(groups) => format!("describing {} group(s) of broker {node}", groups.len()),
+            _ => format!("listing the groups of broker {node}"),
         });
         match sent {
-            Ok(()) => self.asked = Some(tag.id),
+            Ok(()) => self.pending.on_sent(key, to.tag.id),
             Err(error) => self.step = Step::Done(Err(error)),
         }
     }
 
-    /// Takes a response in.
-    fn take(&mut self, ctx: &mut Ctx<'_>, response: &Response, wanted: &Wanted) -> Result<(), DecodeError> {
+    fn on_response(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        key: BrokerKey,
+        response: &Response,
+        kind: &ListingKind,
+    ) -> Result<(), Error> {
         match &self.step {
             Step::List => {
-                let answer = response.decode::<ListGroupsRequest>()?;
-                let code: ErrorCode = answer.error_code.into();
+                let response = decode::<ListGroupsRequest>(ctx, key, response)?;
+                let code: ErrorCode = response.error_code.into();
                 if !code.is_ok() {
-                    self.again(ctx, Error::from(code));
+                    self.retry(ctx, Error::from(code));
                     return Ok(());
                 }
-                self.tries = 0;
-                self.step = wanted.next(answer.groups);
+                self.pending.on_answer();
+                self.step = kind.next(response.groups);
             }
             Step::Describe(_) => {
-                self.step = Step::Done(Ok(Told::Described(response.decode::<DescribeGroupsRequest>()?.groups)));
+                let response = decode::<DescribeGroupsRequest>(ctx, key, response)?;
+                self.step = Step::Done(Ok(BrokerResult::Described(response.groups)));
             }
             Step::Done(_) => {}
         }
         Ok(())
     }
 
-    /// Asks once more, later, after an error that may pass.
-    fn again(&mut self, ctx: &mut Ctx<'_>, error: Error) {
+    /// Schedules a retry after a retriable error; any other one is the result.
+    fn retry(&mut self, ctx: &mut Ctx<'_>, error: Error) {
         if !(error.retriable || error.code.action().is_retriable()) {
             self.step = Step::Done(Err(error));
             return;
         }
-        let pause = ctx.retry_delay(self.tries);
+        let text = error.to_string();
+        let pause = self.pending.retry(ctx, error);
         ctx.log.debug(DebugContexts::ADMIN, "LISTGROUPS", || {
-            format!("{error}: asking again in {}ms", pause.as_millis())
+            format!("{text}: retrying in {}ms", pause.as_millis())
         });
-        self.retry_at = ctx.now + pause;
-        self.tries = self.tries.saturating_add(1);
-        self.last_error = Some(error);
     }
 
-    /// What the broker told; a broker that did not get that far was not in time.
-    fn result(self) -> Result<Told, Error> {
+    /// Returns the result, a timeout for a broker that has not responded yet.
+    fn result(self) -> Result<BrokerResult, Error> {
         match self.step {
             Step::Done(result) => result,
             Step::List | Step::Describe(_) => {
-                let why = self.last_error.map(|e| format!("; last error: {}", e.message));
-                let text = format!("a broker did not tell of its groups in time{}", why.unwrap_or_default());
-                Err(Error::new(ErrorCode::L_TIMED_OUT, text))
+                Err(self.pending.timeout_error("a broker did not list its groups in time"))
             }
         }
     }

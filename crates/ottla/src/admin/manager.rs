@@ -1,63 +1,63 @@
-//! The manager that the core drives: keeps calls and brings them what they wait for.
+//! The manager of admin calls: keeps the calls under way and passes outcomes to them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::list_groups::{GroupFilters, GroupListing, ListGroups, Wanted};
-use super::one_broker::{Destination, OneBroker};
+use super::list_groups::{GroupFilters, GroupListing, ListGroups, ListingKind};
 use super::request::{Options, Request};
-use crate::cluster::Cluster;
-use crate::connection::{BrokerKey, Outcome};
+use super::single_request::{Destination, SingleRequest};
+use crate::cluster::{Cluster, Router};
+use crate::connection::{BrokerKey, Outcome, Owner};
 use crate::context::Ctx;
 use crate::error::Error;
 use crate::event::AdminOp;
 use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 
-/// A request of the application. Every one is answered exactly once.
+/// A call of the application. Each delivers exactly one result.
 #[derive(Debug)]
 pub enum Command {
-    /// Asks every broker for its groups and describes them.
+    /// Lists and describes the groups of every broker.
     ListGroups {
-        /// Only this group.
+        /// The only group to list, or all.
         group: Option<String>,
-        /// When the call gives up.
+        /// When the call fails.
         deadline: Instant,
-        /// The groups.
+        /// The reply with the groups.
         reply: Arc<Reply<Result<GroupListing, Error>>>,
     },
-    /// Asks every broker for the groups that consumers have made.
+    /// Lists the consumer groups of every broker.
     ListConsumerGroups {
-        /// Which groups.
+        /// The groups to list.
         filters: GroupFilters,
-        /// When the call gives up.
+        /// When the call fails.
         deadline: Instant,
-        /// Where the answer goes.
+        /// The destination of the result.
         destination: Destination,
     },
-    /// Asks one broker.
+    /// Sends a request to one broker.
     Ask {
-        /// For what.
+        /// The operation.
         request: Request,
-        /// How.
+        /// Its options.
         options: Options,
-        /// When the call gives up.
+        /// When the call fails.
         deadline: Instant,
-        /// Where the answer goes.
+        /// The destination of the result.
         destination: Destination,
     },
 }
 
 impl Command {
-    /// Answers a command that nobody will carry out.
+    /// Fails a command that is not executed.
     pub fn refuse(self, error: Error) {
         match self {
             Command::ListGroups { reply, .. } => reply.fill(Err(error)),
             Command::Ask {
                 request, destination, ..
-            } => destination.tell(request.op(), Err(error)),
+            } => destination.deliver(request.op(), Err(error)),
             Command::ListConsumerGroups { destination, .. } => {
-                destination.tell(AdminOp::ListConsumerGroups, Err(error));
+                destination.deliver(AdminOp::ListConsumerGroups, Err(error));
             }
         }
     }
@@ -66,77 +66,98 @@ impl Command {
 #[derive(Debug)]
 enum Call {
     ListGroups(ListGroups),
-    OneBroker(OneBroker),
+    SingleRequest(SingleRequest),
 }
 
-/// Calls under way. Order of calls as for every manager: commands and outcomes in any order, then
+/// Calls under way. Order of calls as for every manager: commands, events and outcomes in any order, then
 /// [`poll`](Self::poll).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Admin {
     calls: BTreeMap<u64, Call>,
-    /// Numbers calls and requests.
-    last_id: u64,
+    last_call: u64,
+    router: Router,
+}
+
+impl Default for Admin {
+    fn default() -> Self {
+        Admin {
+            calls: BTreeMap::new(),
+            last_call: 0,
+            router: Router::new(Owner::Admin),
+        }
+    }
 }
 
 impl Admin {
-    /// Carries out a command.
+    /// Begins a call.
     pub fn on_command(&mut self, ctx: &Ctx<'_>, command: Command) {
         let call = match command {
             Command::ListGroups { group, deadline, reply } => {
-                let wanted = Wanted::Descriptions { group, reply };
-                Some(Call::ListGroups(ListGroups::new(ctx, wanted, deadline)))
+                let kind = ListingKind::Descriptions { group, reply };
+                Some(Call::ListGroups(ListGroups::new(ctx, kind, deadline)))
             }
             Command::ListConsumerGroups {
                 filters,
                 deadline,
                 destination,
             } => {
-                let wanted = Wanted::Listings { filters, destination };
-                Some(Call::ListGroups(ListGroups::new(ctx, wanted, deadline)))
+                let kind = ListingKind::Listings { filters, destination };
+                Some(Call::ListGroups(ListGroups::new(ctx, kind, deadline)))
             }
             Command::Ask {
                 request,
                 options,
                 deadline,
                 destination,
-            } => OneBroker::new(ctx, request, options, deadline, destination).map(Call::OneBroker),
+            } => SingleRequest::new(ctx, request, options, deadline, destination).map(Call::SingleRequest),
         };
         if let Some(call) = call {
-            self.last_id += 1;
-            self.calls.insert(self.last_id, call);
+            self.last_call += 1;
+            self.calls.insert(self.last_call, call);
         }
     }
 
-    /// Does what is due; gives when to be called again if nothing else happens.
+    /// Sends what is due. Returns when to be called again if nothing else happens.
     pub fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         let mut wake = None;
-        let last_id = &mut self.last_id;
+        let router = &mut self.router;
         self.calls.retain(|_, call| {
             let again = match call {
-                Call::ListGroups(call) => call.poll(ctx, cluster, last_id),
-                Call::OneBroker(call) => call.poll(ctx, cluster, last_id),
+                Call::ListGroups(call) => call.poll(ctx, cluster, router),
+                Call::SingleRequest(call) => call.poll(ctx, cluster, router),
             };
             wake = earliest(wake, again);
             again.is_some()
         });
-        wake
+        if self.calls.is_empty() {
+            self.router.forget_coordinators();
+        }
+        earliest(wake, self.router.wake(ctx.now))
     }
 
-    /// What became of a request.
+    /// Handles a connection that has failed or was closed.
+    pub fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
+        self.router.on_connection_down(ctx, key, error);
+    }
+
+    /// Handles the outcome of a request of this manager.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
-        let asked_by = self.calls.iter_mut().find(|(_, call)| match call {
-            Call::ListGroups(call) => call.is_asking(key.node, id),
-            Call::OneBroker(call) => call.is_asking(key.node, id),
+        if self.router.on_outcome(ctx, key, id, &outcome) {
+            return;
+        }
+        let sender = self.calls.iter_mut().find(|(_, call)| match call {
+            Call::ListGroups(call) => call.is_in_flight(key.node, id),
+            Call::SingleRequest(call) => call.is_in_flight(id),
         });
-        let Some((&number, call)) = asked_by else { return };
-        let ended = match call {
+        let Some((&number, call)) = sender else { return };
+        let has_ended = match call {
             Call::ListGroups(call) => {
                 call.on_outcome(ctx, key, outcome);
                 false
             }
-            Call::OneBroker(call) => call.on_outcome(ctx, cluster, key, outcome),
+            Call::SingleRequest(call) => call.on_outcome(ctx, cluster, &mut self.router, (key, outcome)),
         };
-        if ended {
+        if has_ended {
             self.calls.remove(&number);
         }
     }
@@ -146,7 +167,7 @@ impl Admin {
         for (_, call) in std::mem::take(&mut self.calls) {
             match call {
                 Call::ListGroups(call) => call.refuse(error.clone()),
-                Call::OneBroker(call) => call.refuse(error.clone()),
+                Call::SingleRequest(call) => call.refuse(error.clone()),
             }
         }
     }

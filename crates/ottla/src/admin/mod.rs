@@ -1,15 +1,15 @@
-//! What is asked of the cluster apart from producing and consuming. Every client can ask.
+//! Admin operations of every client: topics, partitions, configuration, groups.
 //!
-//! [`Admin`] is the manager that the core drives; it keeps a struct for each call under way:
+//! [`Admin`] is the manager that the core drives. It keeps a struct for each call under way:
 //!
-//! - `list_groups`: the groups of every broker, with their members or without;
-//! - `one_broker`: what is one request to one broker. [`Request`] tells which calls these are, `wire` makes their requests
-//!   and reads the responses.
+//! - `list_groups`: requests to every broker for its groups, with or without their members;
+//! - `single_request`: one request to one broker. [`Request`] lists these operations, `wire` builds their requests and
+//!   decodes the responses.
 
 mod list_groups;
 mod manager;
-mod one_broker;
 mod request;
+mod single_request;
 mod wire;
 
 pub use crate::event::{
@@ -18,5 +18,5 @@ pub use crate::event::{
 };
 pub use list_groups::{Group, GroupFilters, GroupListing};
 pub use manager::{Admin, Command};
-pub use one_broker::Destination;
 pub use request::{AlterOp, ConfigChange, ConfigChanges, ConfigQuery, NewPartitions, NewTopic, Options, Request};
+pub use single_request::Destination;

@@ -1,12 +1,13 @@
-//! What the application asks for, and where it goes.
+//! Operations that are one request to one broker: arguments, options, checks, targets.
 
 use std::time::Duration;
 
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOp, ResourceType};
+use crate::request::Target;
 use crate::types::NodeId;
 
-/// A call of the application.
+/// An operation of the application.
 #[derive(Debug, Clone)]
 pub enum Request {
     /// Creates topics.
@@ -15,25 +16,25 @@ pub enum Request {
     DeleteTopics(Vec<String>),
     /// Adds partitions to topics.
     CreatePartitions(Vec<NewPartitions>),
-    /// Describes settings.
+    /// Describes configurations.
     DescribeConfigs(Vec<ConfigQuery>),
-    /// Replaces the settings of resources: what is not named gets its default. Kafka has
-    /// [`IncrementalAlterConfigs`](Self::IncrementalAlterConfigs) in its place since 2.3.
+    /// Replaces the configurations of resources: settings that are not listed are reset to their defaults. Since Kafka 2.3
+    /// [`IncrementalAlterConfigs`](Self::IncrementalAlterConfigs) replaces it.
     AlterConfigs(Vec<ConfigChanges>),
-    /// Changes single settings (KIP-339). Needs Kafka 2.3.
+    /// Changes single settings (KIP-339). Requires Kafka 2.3.
     IncrementalAlterConfigs(Vec<ConfigChanges>),
 }
 
 /// A topic to create.
 #[derive(Debug, Clone, Default)]
 pub struct NewTopic {
-    /// Its name.
+    /// The topic's name.
     pub name: String,
     /// Number of partitions; -1 for the broker's default (KIP-464, Kafka 2.4), or with assignments.
     pub partitions: i32,
-    /// Replicas of each; -1 for the broker's default (KIP-464, Kafka 2.4), or with assignments.
+    /// Replicas of each partition; -1 for the broker's default (KIP-464, Kafka 2.4), or with assignments.
     pub replication_factor: i16,
-    /// The brokers of each partition's replicas, the preferred leader first; empty leaves them to the controller.
+    /// The brokers of each partition's replicas, the preferred leader first; empty for the controller's choice.
     pub assignments: Vec<Vec<i32>>,
     /// Settings with their values.
     pub configs: Vec<(String, String)>,
@@ -44,31 +45,31 @@ pub struct NewTopic {
 pub struct NewPartitions {
     /// The topic.
     pub topic: String,
-    /// How many partitions it shall have in all.
+    /// The new total number of partitions.
     pub total: i32,
-    /// The brokers of each new partition's replicas; empty leaves them to the controller.
+    /// The brokers of each new partition's replicas; empty for the controller's choice.
     pub assignments: Vec<Vec<i32>>,
 }
 
-/// Settings to describe.
+/// Settings of a resource to describe.
 #[derive(Debug, Clone)]
 pub struct ConfigQuery {
-    /// What kind of resource.
+    /// The type of the resource.
     pub kind: ResourceType,
-    /// Its name.
+    /// The resource's name.
     pub name: String,
-    /// The names of the settings that are wanted; empty asks for all.
+    /// The names of the settings; empty for all.
     pub configs: Vec<String>,
 }
 
-/// Settings to change.
+/// Settings of a resource to change.
 #[derive(Debug, Clone)]
 pub struct ConfigChanges {
-    /// What kind of resource.
+    /// The type of the resource.
     pub kind: ResourceType,
-    /// Its name.
+    /// The resource's name.
     pub name: String,
-    /// What is done.
+    /// The changes.
     pub changes: Vec<ConfigChange>,
 }
 
@@ -77,50 +78,43 @@ pub struct ConfigChanges {
 pub struct ConfigChange {
     /// The setting's name.
     pub name: String,
-    /// What is done with it; [`Set`](AlterOp::Set) is all that [`Request::AlterConfigs`] knows.
+    /// The kind of change; [`Request::AlterConfigs`] supports only [`Set`](AlterOp::Set).
     pub op: AlterOp,
     /// The value; `None` only for [`Delete`](AlterOp::Delete).
     pub value: Option<String>,
 }
 
-/// What is done with a setting, by the protocol's numbers (KIP-339).
+/// A kind of change of a setting, with the protocol's number (KIP-339).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(i8)]
 pub enum AlterOp {
-    /// It gets the value.
+    /// Sets the value.
     Set = 0,
-    /// It gets its default.
+    /// Resets the setting to its default.
     Delete = 1,
-    /// The value is added to the list.
+    /// Appends the value to the list.
     Append = 2,
-    /// The value is taken out of the list.
+    /// Removes the value from the list.
     Subtract = 3,
 }
 
-/// How a call is carried out.
+/// Options of an operation.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// When it gives up, from finding the broker to the broker's answer; `None` is `socket.timeout.ms`.
+    /// The timeout of the call, from the search for the broker to its response; `None` is `socket.timeout.ms`.
     pub request_timeout: Option<Duration>,
-    /// How long the controller waits until topics or partitions are there, or gone, on the brokers; zero does not wait
-    /// for that. `None` is `socket.timeout.ms`.
+    /// The controller's timeout for topics or partitions to appear on the brokers, or to disappear; zero does not wait for
+    /// that. `None` is `socket.timeout.ms`.
     pub operation_timeout: Option<Duration>,
-    /// Only checks whether it could be done.
+    /// Validates the request without executing it.
     pub validate_only: bool,
-    /// The broker to ask, in place of the controller or any; the settings of a broker are that broker's business anyway.
+    /// The broker that the request goes to instead of the controller or any broker. A broker's own settings are always
+    /// requested from that broker.
     pub broker: Option<NodeId>,
 }
 
-/// Who is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Target {
-    Controller,
-    Broker(NodeId),
-    Any,
-}
-
 impl Request {
-    /// Which call it is.
+    /// Returns the operation's kind.
     pub fn op(&self) -> AdminOp {
         match self {
             Request::CreateTopics(_) => AdminOp::CreateTopics,
@@ -132,7 +126,10 @@ impl Request {
         }
     }
 
-    /// Fails for what no broker needs to be asked.
+    /// Checks what needs no broker.
+    ///
+    /// # Errors
+    /// `_INVALID_ARG`.
     pub(super) fn check(&self) -> Result<(), Error> {
         if self.is_empty() {
             let text = format!("{} names nothing", self.op().name());
@@ -155,7 +152,7 @@ impl Request {
         };
         for change in resources.iter().flat_map(|r| &r.changes) {
             if !single && change.op != AlterOp::Set {
-                let text = "AlterConfigs replaces all settings: single ones are changed by IncrementalAlterConfigs";
+                let text = "AlterConfigs replaces all settings: IncrementalAlterConfigs changes single ones";
                 return Err(Error::invalid_arg(text));
             }
             if single && change.op != AlterOp::Delete && change.value.is_none() {
@@ -175,12 +172,12 @@ impl Request {
         }
     }
 
-    /// Whether a broker may be asked twice without harm.
+    /// Returns whether the operation can be repeated without effect.
     pub(super) fn changes_nothing(&self, options: &Options) -> bool {
         matches!(self, Request::DescribeConfigs(_)) || options.validate_only
     }
 
-    /// Who is to be asked.
+    /// Returns the broker that the request is for.
     pub(super) fn target(&self, options: &Options) -> Result<Target, Error> {
         let (owner, otherwise) = match self {
             Request::CreateTopics(_) | Request::DeleteTopics(_) | Request::CreatePartitions(_) => {
@@ -195,8 +192,8 @@ impl Request {
     }
 }
 
-/// The broker whose own settings these are, if they are a broker's. Only that broker knows them, so that there can be
-/// only one in a request.
+/// Returns the broker whose own settings are among these. Only that broker has them, so a request can contain one broker's
+/// settings only.
 fn owner<'a>(resources: impl Iterator<Item = (ResourceType, &'a str)>) -> Result<Option<NodeId>, Error> {
     let is_brokers = |kind| matches!(kind, ResourceType::BROKER | ResourceType::BROKER_LOGGER);
     let mut owner = None;
@@ -231,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_brokers_settings_are_its_own_business() {
+    fn configs_of_a_broker_are_requested_from_that_broker() {
         let (topic, broker) = (ResourceType::TOPIC, ResourceType::BROKER);
         assert_eq!(describe(&[(topic, "t")], None), Ok(Target::Any));
         assert_eq!(describe(&[(topic, "t")], Some(3)), Ok(Target::Broker(NodeId(3))));
@@ -250,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_operations_are_refused() {
         let change = |op, value: Option<&str>| {
             vec![ConfigChanges {
                 kind: ResourceType::TOPIC,
@@ -286,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn topics_are_the_controllers_business() {
+    fn topic_operations_go_to_the_controller_unless_a_broker_is_set() {
         let request = Request::DeleteTopics(vec!["t".into()]);
         let broker = Options {
             broker: Some(NodeId(3)),

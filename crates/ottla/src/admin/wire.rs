@@ -1,4 +1,4 @@
-//! Requests and responses of calls that are one request to one broker.
+//! Requests and responses of calls that consist of one request to one broker.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,63 +18,36 @@ use ottla_protocol::api::incremental_alter_configs::{self, IncrementalAlterConfi
 use ottla_protocol::{DecodeError, Request as ProtocolRequest};
 
 use super::request::{AlterOp, ConfigChange, ConfigChanges, ConfigQuery, NewPartitions, NewTopic, Options, Request};
-use crate::connection::{BrokerKey, BrokerVersions, Reply as Response, Tag};
+use crate::connection::{Reply as Response, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{AdminOutcome, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType, TopicResult};
-use crate::sys::Instant;
+use crate::request::{ReadyBroker, unsupported};
 
-/// The first version of CreateTopics that leaves numbers to the broker (KIP-464).
-const FIRST_WITH_DEFAULTS: i16 = 4;
-/// The first version of CreateTopics that can only check.
-const FIRST_THAT_VALIDATES: i16 = 1;
-/// The first version of DeleteTopics with a struct for each topic (KIP-516).
-const FIRST_WITH_IDS: i16 = 6;
-
-/// How long a connection waits for the answer to a request of a call that gives up at `deadline`. An impatient caller is no
-/// reason to hold the connection for dead, which others use, too.
-pub(super) fn answer_timeout(ctx: &Ctx<'_>, deadline: Instant) -> Duration {
-    let socket_timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
-    deadline.since(ctx.now).max(socket_timeout)
-}
-
-/// Where a request goes out.
-pub(super) struct Way<'a> {
-    pub(super) key: BrokerKey,
+/// The connection that a request goes to.
+pub(super) struct Route {
+    pub(super) broker: ReadyBroker,
     pub(super) tag: Tag,
-    pub(super) versions: &'a BrokerVersions,
-    /// How long the answer is waited for.
+    /// The response timeout.
     pub(super) timeout: Duration,
 }
 
-impl Way<'_> {
-    pub(super) fn version<R: ProtocolRequest>(&self) -> Result<i16, Error> {
-        self.versions.pick::<R>().ok_or_else(|| {
-            let name = R::KEY.name().unwrap_or("this request");
-            unsupported(format!("the broker does not support {name}"))
-        })
-    }
-
-    /// Sends a request in the highest version that both sides know.
+impl Route {
+    /// Sends a request in the highest version that both sides support.
     pub(super) fn send<R: ProtocolRequest>(&self, ctx: &mut Ctx<'_>, request: &R) -> Result<(), Error> {
-        let version = self.version::<R>()?;
-        ctx.connections
-            .send(self.key, ctx.now, self.tag, request, version, self.timeout)
+        let version = self.broker.version::<R>()?;
+        self.broker.send(ctx, self.tag, request, version, self.timeout)
     }
-}
-
-pub(super) fn unsupported(text: impl Into<String>) -> Error {
-    Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)
 }
 
 fn ms(timeout: Duration) -> i32 {
     i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX)
 }
 
-/// Sends what was asked for.
+/// Sends the request of a call.
 pub(super) fn send(
     ctx: &mut Ctx<'_>,
-    way: &Way<'_>,
+    to: &Route,
     request: &Request,
     options: &Options,
     operation_timeout: Duration,
@@ -83,21 +56,21 @@ pub(super) fn send(
     let validate_only = options.validate_only;
     match request {
         Request::CreateTopics(topics) => {
-            may_create(topics, validate_only, way.version::<CreateTopicsRequest>()?)?;
+            check_create_version(topics, validate_only, to.broker.version::<CreateTopicsRequest>()?)?;
             let request = CreateTopicsRequest {
-                topics: topics.iter().map(creatable).collect(),
+                topics: topics.iter().map(create_topics_row).collect(),
                 timeout_ms,
                 validate_only,
                 ..Default::default()
             };
-            way.send(ctx, &request)
+            to.send(ctx, &request)
         }
         Request::DeleteTopics(names) => {
             let mut request = DeleteTopicsRequest {
                 timeout_ms,
                 ..Default::default()
             };
-            if way.version::<DeleteTopicsRequest>()? < FIRST_WITH_IDS {
+            if to.broker.version::<DeleteTopicsRequest>()? < DeleteTopicsRequest::TOPIC_STRUCTS_SINCE {
                 request.topic_names.clone_from(names);
             } else {
                 let topic = |name: &String| DeleteTopicState {
@@ -106,61 +79,61 @@ pub(super) fn send(
                 };
                 request.topics = names.iter().map(topic).collect();
             }
-            way.send(ctx, &request)
+            to.send(ctx, &request)
         }
         Request::CreatePartitions(topics) => {
             let request = CreatePartitionsRequest {
-                topics: topics.iter().map(growing).collect(),
+                topics: topics.iter().map(create_partitions_row).collect(),
                 timeout_ms,
                 validate_only,
                 ..Default::default()
             };
-            way.send(ctx, &request)
+            to.send(ctx, &request)
         }
         Request::DescribeConfigs(queries) => {
             let request = DescribeConfigsRequest {
-                resources: queries.iter().map(described).collect(),
+                resources: queries.iter().map(describe_configs_row).collect(),
                 include_synonyms: true,
                 ..Default::default()
             };
-            way.send(ctx, &request)
+            to.send(ctx, &request)
         }
         Request::AlterConfigs(resources) => {
             let request = AlterConfigsRequest {
-                resources: resources.iter().map(replaced).collect(),
+                resources: resources.iter().map(alter_configs_row).collect(),
                 validate_only,
                 ..Default::default()
             };
-            way.send(ctx, &request)
+            to.send(ctx, &request)
         }
         Request::IncrementalAlterConfigs(resources) => {
             let request = IncrementalAlterConfigsRequest {
-                resources: resources.iter().map(changed).collect(),
+                resources: resources.iter().map(incremental_alter_configs_row).collect(),
                 validate_only,
                 ..Default::default()
             };
-            way.send(ctx, &request)
+            to.send(ctx, &request)
         }
     }
 }
 
-fn may_create(topics: &[NewTopic], validate_only: bool, version: i16) -> Result<(), Error> {
-    if validate_only && version < FIRST_THAT_VALIDATES {
+fn check_create_version(topics: &[NewTopic], validate_only: bool, version: i16) -> Result<(), Error> {
+    if validate_only && version < CreateTopicsRequest::VALIDATE_ONLY_SINCE {
         return Err(unsupported(
-            "the broker cannot check without creating: that needs Kafka 0.10.2",
+            "the broker cannot validate without creating: that requires Kafka 0.10.2",
         ));
     }
     let leaves_to_broker = |t: &NewTopic| t.assignments.is_empty() && (t.partitions < 0 || t.replication_factor < 0);
     match topics.iter().find(|t| leaves_to_broker(t)) {
-        Some(topic) if version < FIRST_WITH_DEFAULTS => Err(unsupported(format!(
-            "topic {}: the broker has no default for partitions and replicas (KIP-464): that needs Kafka 2.4",
+        Some(topic) if version < CreateTopicsRequest::BROKER_DEFAULTS_SINCE => Err(unsupported(format!(
+            "topic {}: the broker has no default for partitions and replicas (KIP-464): that requires Kafka 2.4",
             topic.name
         ))),
         _ => Ok(()),
     }
 }
 
-fn creatable(topic: &NewTopic) -> CreatableTopic {
+fn create_topics_row(topic: &NewTopic) -> CreatableTopic {
     let assigned = |(index, brokers): (i32, &Vec<i32>)| CreatableReplicaAssignment {
         partition_index: index,
         broker_ids: brokers.clone(),
@@ -182,7 +155,7 @@ fn creatable(topic: &NewTopic) -> CreatableTopic {
     }
 }
 
-fn growing(topic: &NewPartitions) -> CreatePartitionsTopic {
+fn create_partitions_row(topic: &NewPartitions) -> CreatePartitionsTopic {
     let assigned = |brokers: &Vec<i32>| CreatePartitionsAssignment {
         broker_ids: brokers.clone(),
         ..Default::default()
@@ -196,7 +169,7 @@ fn growing(topic: &NewPartitions) -> CreatePartitionsTopic {
     }
 }
 
-fn described(query: &ConfigQuery) -> DescribeConfigsResource {
+fn describe_configs_row(query: &ConfigQuery) -> DescribeConfigsResource {
     DescribeConfigsResource {
         resource_type: query.kind.0,
         resource_name: query.name.clone(),
@@ -205,7 +178,7 @@ fn described(query: &ConfigQuery) -> DescribeConfigsResource {
     }
 }
 
-fn replaced(resource: &ConfigChanges) -> alter_configs::AlterConfigsResource {
+fn alter_configs_row(resource: &ConfigChanges) -> alter_configs::AlterConfigsResource {
     let set = resource.changes.iter().filter(|change| change.op == AlterOp::Set);
     let config = |change: &ConfigChange| alter_configs::AlterableConfig {
         name: change.name.clone(),
@@ -220,7 +193,7 @@ fn replaced(resource: &ConfigChanges) -> alter_configs::AlterConfigsResource {
     }
 }
 
-fn changed(resource: &ConfigChanges) -> incremental_alter_configs::AlterConfigsResource {
+fn incremental_alter_configs_row(resource: &ConfigChanges) -> incremental_alter_configs::AlterConfigsResource {
     let config = |change: &ConfigChange| incremental_alter_configs::AlterableConfig {
         name: change.name.clone(),
         config_operation: change.op as i8,
@@ -237,12 +210,12 @@ fn changed(resource: &ConfigChanges) -> incremental_alter_configs::AlterConfigsR
 
 // -------------------------------------------------------------------- responses
 
-/// Why an answer cannot be used.
+/// An error of a response as a whole.
 pub(super) enum Unusable {
-    /// It cannot be read.
+    /// Its bytes do not follow the schema.
     Malformed(DecodeError),
-    /// It says nothing about this topic or resource.
-    Silent(String),
+    /// It has no result for this topic or resource.
+    Missing(String),
 }
 
 impl From<DecodeError> for Unusable {
@@ -254,18 +227,19 @@ impl From<DecodeError> for Unusable {
 impl std::fmt::Display for Unusable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Unusable::Malformed(error) => write!(f, "the broker's answer cannot be read: {error}"),
-            Unusable::Silent(name) => write!(f, "the broker's answer says nothing about {name}"),
+            Unusable::Malformed(error) => write!(f, "{error}"),
+            Unusable::Missing(name) => write!(f, "no result for {name}"),
         }
     }
 }
 
-/// The outcome of a request, in its order: brokers answer in any.
+/// Decodes the response of a call. The results are in the order of the request; brokers may respond in another one.
 ///
-/// `begins_only` is whether the broker was not to wait for the end: REQUEST_TIMED_OUT then says that it has begun.
-pub(super) fn read(request: &Request, response: &Response, begins_only: bool) -> Result<AdminOutcome, Unusable> {
+/// With `is_async` the broker was to respond before the operation completes; REQUEST_TIMED_OUT then means that it has
+/// started.
+pub(super) fn read(request: &Request, response: &Response, is_async: bool) -> Result<AdminOutcome, Unusable> {
     let topic_error =
-        |code: i16, message: Option<String>| error_of(code, message).filter(|e| !(begins_only && is_begun(e)));
+        |code: i16, message: Option<String>| error_of(code, message).filter(|e| !(is_async && is_started(e)));
     match request {
         Request::CreateTopics(topics) => {
             let answer = response.decode::<CreateTopicsRequest>()?.topics.into_iter();
@@ -295,7 +269,7 @@ pub(super) fn read(request: &Request, response: &Response, begins_only: bool) ->
         Request::AlterConfigs(resources) => {
             let answer = response.decode::<AlterConfigsRequest>()?.responses.into_iter();
             let answer = answer.map(|r| {
-                altered(
+                altered_resource(
                     r.resource_type,
                     r.resource_name,
                     error_of(r.error_code, r.error_message),
@@ -309,7 +283,7 @@ pub(super) fn read(request: &Request, response: &Response, begins_only: bool) ->
                 .responses
                 .into_iter();
             let answer = answer.map(|r| {
-                altered(
+                altered_resource(
                     r.resource_type,
                     r.resource_name,
                     error_of(r.error_code, r.error_message),
@@ -320,17 +294,17 @@ pub(super) fn read(request: &Request, response: &Response, begins_only: bool) ->
     }
 }
 
-/// The broker's error in its own words, or in ours where it has none.
+/// Returns the error with the broker's message, or the client's own text where it has none; `None` for success.
 fn error_of(code: i16, message: Option<String>) -> Option<Error> {
     let code = ErrorCode::from(code);
     (!code.is_ok()).then(|| Error::classified(code, message.unwrap_or_default()))
 }
 
-fn is_begun(error: &Error) -> bool {
+fn is_started(error: &Error) -> bool {
     error.code == ErrorCode::REQUEST_TIMED_OUT
 }
 
-fn altered(kind: i8, name: String, error: Option<Error>) -> ResourceResult {
+fn altered_resource(kind: i8, name: String, error: Option<Error>) -> ResourceResult {
     ResourceResult {
         kind: ResourceType(kind),
         name,
@@ -341,7 +315,7 @@ fn altered(kind: i8, name: String, error: Option<Error>) -> ResourceResult {
 
 fn entry(row: DescribeConfigsResourceResult) -> ConfigEntry {
     let source = match (row.config_source, row.is_default) {
-        // Version 0 has a flag in its place.
+        // Version 0 has a flag instead of the source.
         (-1, true) => ConfigSource::DEFAULT,
         (-1, false) => ConfigSource::UNKNOWN,
         (source, _) => ConfigSource(source),
@@ -363,28 +337,34 @@ fn entry(row: DescribeConfigsResourceResult) -> ConfigEntry {
 }
 
 fn topics_in_order<'a>(
-    asked: impl Iterator<Item = &'a String>,
-    answer: impl Iterator<Item = (String, Option<Error>)>,
+    requested: impl Iterator<Item = &'a String>,
+    response: impl Iterator<Item = (String, Option<Error>)>,
 ) -> Result<AdminOutcome, Unusable> {
-    let told: HashMap<String, Option<Error>> = answer.collect();
-    let result = |name: &String| match told.get(name) {
+    let results: HashMap<String, Option<Error>> = response.collect();
+    let result = |name: &String| match results.get(name) {
         Some(error) => Ok(TopicResult {
             name: name.clone(),
             error: error.clone(),
         }),
-        None => Err(Unusable::Silent(format!("topic {name}"))),
+        None => Err(Unusable::Missing(format!("topic {name}"))),
     };
-    asked.map(result).collect::<Result<_, _>>().map(AdminOutcome::Topics)
+    requested
+        .map(result)
+        .collect::<Result<_, _>>()
+        .map(AdminOutcome::Topics)
 }
 
 fn resources_in_order<'a>(
-    asked: impl Iterator<Item = (ResourceType, &'a String)>,
-    answer: impl Iterator<Item = ResourceResult>,
+    requested: impl Iterator<Item = (ResourceType, &'a String)>,
+    response: impl Iterator<Item = ResourceResult>,
 ) -> Result<AdminOutcome, Unusable> {
-    let told: HashMap<_, _> = answer.map(|r| ((r.kind, r.name.clone()), r)).collect();
+    let results: HashMap<_, _> = response.map(|r| ((r.kind, r.name.clone()), r)).collect();
     let result = |(kind, name): (ResourceType, &String)| {
-        let row = told.get(&(kind, name.clone())).cloned();
-        row.ok_or_else(|| Unusable::Silent(format!("resource \"{name}\" of type {}", kind.0)))
+        let row = results.get(&(kind, name.clone())).cloned();
+        row.ok_or_else(|| Unusable::Missing(format!("resource \"{name}\" of type {}", kind.0)))
     };
-    asked.map(result).collect::<Result<_, _>>().map(AdminOutcome::Resources)
+    requested
+        .map(result)
+        .collect::<Result<_, _>>()
+        .map(AdminOutcome::Resources)
 }

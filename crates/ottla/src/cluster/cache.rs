@@ -20,14 +20,12 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ottla_protocol::Uuid;
-use ottla_protocol::api::metadata::{MetadataResponsePartition, MetadataResponseTopic};
+use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponsePartition, MetadataResponseTopic};
 
 use crate::error::ErrorCode;
 use crate::sys::Instant;
 use crate::types::NodeId;
 
-/// The first version of Metadata whose leader epochs can be relied on (Kafka 2.4).
-const FIRST_WITH_EPOCHS: i16 = 9;
 /// Topic ids of the past that are remembered.
 const RETIRED_MAX: usize = 8;
 
@@ -75,7 +73,7 @@ impl PartitionMeta {
             error: ottla_protocol::ErrorCode(p.error_code).into(),
             leader: (p.leader_id >= 0).then_some(NodeId(p.leader_id)),
             leader_epoch: match version {
-                FIRST_WITH_EPOCHS.. => p.leader_epoch,
+                MetadataRequest::RELIABLE_LEADER_EPOCHS_SINCE.. => p.leader_epoch,
                 _ => -1,
             },
             replicas: p.replica_nodes.clone(),

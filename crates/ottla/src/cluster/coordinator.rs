@@ -1,112 +1,73 @@
-//! Finding the coordinator of a group or of a transactional id, and the way to it.
-
-use std::sync::Arc;
-use std::time::Duration;
+//! Discovery of the coordinator of a group or a transactional id, and the connection to it.
 
 use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 
 use super::Cluster;
-use crate::connection::{BrokerKey, BrokerVersions, ConnectionTable, Outcome, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner, Ready, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
+use crate::request::{Attempts, CoordinatorType, ReadyBroker, decode, unsupported};
 use crate::sys::Instant;
 use crate::types::NodeId;
 
-/// What is coordinated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Coordinated {
-    /// A consumer group.
-    Group,
-    /// A transactional id (KIP-98).
-    Transactions,
-}
-
-impl Coordinated {
-    fn key_type(self) -> i8 {
-        match self {
-            Coordinated::Group => 0,
-            Coordinated::Transactions => 1,
-        }
-    }
-
-    /// The first FindCoordinator version that knows it.
-    fn first_version(self) -> i16 {
-        match self {
-            Coordinated::Group => 0,
-            Coordinated::Transactions => 1,
-        }
-    }
-}
-
-impl std::fmt::Display for Coordinated {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Coordinated::Group => "consumer groups",
-            Coordinated::Transactions => "transactions",
-        })
-    }
-}
-
-/// The first version that asks for several coordinators at once.
-const FIRST_BATCHED: i16 = 4;
-
-/// A broker that has not said for so long where the coordinator is may be frozen: another one is asked as well.
+/// Time without a response after which FindCoordinator goes to another broker as well: the first one may be frozen. It
+/// doubles with each further broker.
 const LATE_AFTER_MS: u64 = 2000;
-/// Brokers that are asked at once, late ones included.
-const ASKED_MAX: usize = 3;
+/// Maximum number of FindCoordinator requests in flight, late ones included.
+const LOOKUPS_MAX: usize = 3;
 
-/// How often to look for a broker to ask while none is connected.
+/// Interval of the search for a connected broker, in milliseconds.
 const SEARCH_INTERVAL_MS: u64 = 100;
 
-/// Where the coordinator is, as far as it is known.
+/// The coordinator of one group or transactional id.
 #[derive(Debug)]
 pub(crate) struct Coordinator {
-    of: Coordinated,
-    /// Whose requests these are.
+    kind: CoordinatorType,
+    /// The manager that the requests belong to.
     owner: Owner,
+    /// The coordinator, once it is known.
     node: Option<NodeId>,
-    /// The requests under way that look for it, and who was asked.
-    asked: Vec<(u64, BrokerKey)>,
-    /// When the last of them is late.
+    /// The FindCoordinator requests in flight: their ids and the connections that they were sent on.
+    lookups: Vec<(u64, BrokerKey)>,
+    /// When the newest of them becomes late.
     late_at: Instant,
-    retry_at: Instant,
-    tries: u32,
+    attempts: Attempts,
     wanted: bool,
-    /// An error that retrying does not mend, to be told.
+    /// An error that retries do not resolve, until it is reported.
     failure: Option<Error>,
 }
 
 impl Coordinator {
-    pub(crate) fn new(of: Coordinated, owner: Owner) -> Self {
+    pub(crate) fn new(kind: CoordinatorType, owner: Owner) -> Self {
         Coordinator {
-            of,
+            kind,
             owner,
             node: None,
-            asked: Vec::new(),
+            lookups: Vec::new(),
             late_at: Instant::ORIGIN,
-            retry_at: Instant::ORIGIN,
-            tries: 0,
+            attempts: Attempts::default(),
             wanted: false,
             failure: None,
         }
     }
 
-    /// The connection to the coordinator when a request can be sent on it now. Otherwise what is missing is got under way.
+    /// Returns the connection to the coordinator of `name` if a request can be sent on it now. Otherwise starts what is
+    /// missing: the look-up or the connection.
     pub(crate) fn connection(
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         name: &str,
         next_id: &mut u64,
-    ) -> Option<(BrokerKey, Arc<BrokerVersions>)> {
+    ) -> Option<ReadyBroker> {
         self.wanted = true;
         if let Some(node) = self.node {
             let key = BrokerKey::coordinator(node);
             match ctx.connections.ready(key, ctx.now) {
                 Ready::Yes(versions) => {
                     self.wanted = false;
-                    return Some((key, versions));
+                    return Some(ReadyBroker { key, versions });
                 }
                 Ready::Busy | Ready::Connecting => return None,
                 Ready::Unknown => self.node = None,
@@ -117,38 +78,36 @@ impl Coordinator {
     }
 
     fn find(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &str, next_id: &mut u64) {
-        if self.retry_at > ctx.now || !self.may_ask(ctx.now) {
+        if !self.attempts.is_due(ctx.now) || !self.may_look_up(ctx.now) {
             return;
         }
-        let connection = match self.asked.is_empty() {
+        let broker = match self.lookups.is_empty() {
             true => cluster.any_connection(ctx),
             false => {
-                let asked: Vec<BrokerKey> = self.asked.iter().map(|a| a.1).collect();
+                let asked: Vec<BrokerKey> = self.lookups.iter().map(|lookup| lookup.1).collect();
                 cluster.another_connection(ctx, &asked)
             }
         };
-        let Some((key, versions)) = connection else {
+        let Some(broker) = broker else { return };
+        let first = match self.kind {
+            CoordinatorType::Group => 0,
+            CoordinatorType::Transaction => FindCoordinatorRequest::TRANSACTIONS_SINCE,
+        };
+        let Ok(version) = broker.version_within::<FindCoordinatorRequest>(first, i16::MAX) else {
+            self.failure = Some(unsupported(format!("the broker does not support {}", self.kind)));
+            self.attempts.back_off(ctx);
             return;
         };
-        let Some(version) = versions
-            .pick::<FindCoordinatorRequest>()
-            .filter(|v| *v >= self.of.first_version())
-        else {
-            self.failure = Some(Error::new(
-                ErrorCode::L_UNSUPPORTED_FEATURE,
-                format!("the broker does not support {}", self.of),
-            ));
-            return self.back_off(ctx);
-        };
-        let request = match version >= FIRST_BATCHED {
+        let key_type = self.kind.key_type();
+        let request = match version >= FindCoordinatorRequest::KEY_LIST_SINCE {
             true => FindCoordinatorRequest {
-                key_type: self.of.key_type(),
+                key_type,
                 coordinator_keys: vec![name.to_owned()],
                 ..Default::default()
             },
             false => FindCoordinatorRequest {
                 key: name.to_owned(),
-                key_type: self.of.key_type(),
+                key_type,
                 ..Default::default()
             },
         };
@@ -157,45 +116,38 @@ impl Coordinator {
             owner: self.owner,
             id: *next_id,
         };
-        let timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
-        match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
+        let timeout = ctx.socket_timeout();
+        match broker.send(ctx, tag, &request, version, timeout) {
             Ok(()) => {
-                self.late_at = ctx.now.plus_ms(LATE_AFTER_MS << self.asked.len().min(ASKED_MAX));
-                self.asked.push((*next_id, key));
+                self.late_at = ctx.now.plus_ms(LATE_AFTER_MS << self.lookups.len().min(LOOKUPS_MAX));
+                self.lookups.push((tag.id, broker.key));
             }
-            Err(_) => self.back_off(ctx),
+            Err(_) => {
+                self.attempts.back_off(ctx);
+            }
         }
     }
 
-    /// Whether nobody is asked, or all who were are late.
-    fn may_ask(&self, now: Instant) -> bool {
-        self.asked.is_empty() || self.late_at <= now && self.asked.len() < ASKED_MAX
+    /// Returns whether no look-up is in flight, or all are late and fewer than [`LOOKUPS_MAX`].
+    fn may_look_up(&self, now: Instant) -> bool {
+        self.lookups.is_empty() || self.late_at <= now && self.lookups.len() < LOOKUPS_MAX
     }
 
-    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
-        self.tries = self.tries.saturating_add(1);
-    }
-
-    /// Whether `id` is this part's request; then its outcome was taken in.
+    /// Handles the outcome of request `id`; returns false if the request is not one of this type.
     pub(crate) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: &Outcome) -> bool {
-        let Some(at) = self.asked.iter().position(|a| a.0 == id) else {
+        let Some(at) = self.lookups.iter().position(|lookup| lookup.0 == id) else {
             return false;
         };
-        self.asked.remove(at);
+        self.lookups.remove(at);
         let Outcome::Reply(reply) = outcome else {
-            if self.asked.is_empty() {
-                self.back_off(ctx);
+            if self.lookups.is_empty() {
+                self.attempts.back_off(ctx);
             }
             return true;
         };
-        let response = match reply.decode::<FindCoordinatorRequest>() {
-            Ok(response) => response,
-            Err(e) => {
-                ctx.connections.fail_unreadable(key, "FindCoordinator", e, ctx.now);
-                self.back_off(ctx);
-                return true;
-            }
+        let Ok(response) = decode::<FindCoordinatorRequest>(ctx, key, reply) else {
+            self.attempts.back_off(ctx);
+            return true;
         };
         let (code, node, host, port) = match response.coordinators.into_iter().next() {
             Some(c) => (c.error_code, c.node_id, c.host, c.port),
@@ -204,59 +156,57 @@ impl Coordinator {
         let code: ErrorCode = code.into();
         let port = u16::try_from(port).ok().filter(|p| *p > 0);
         match (code.is_ok(), port) {
-            (true, Some(port)) if node >= 0 && !host.is_empty() => {
-                let node = NodeId(node);
-                let (context, facility, of) = match self.of {
-                    Coordinated::Group => (DebugContexts::CGRP, "CGRPCOORD", "Group"),
-                    Coordinated::Transactions => (DebugContexts::EOS, "TXNCOORD", "Transaction"),
-                };
-                ctx.log.debug(context, facility, || {
-                    format!("{of} coordinator is {host}:{port} id {node}")
-                });
-                ctx.connections
-                    .set_address(BrokerKey::coordinator(node), &host, port, ctx.now);
-                self.node = Some(node);
-                self.tries = 0;
-                // The first answer counts.
-                self.asked.clear();
-            }
+            (true, Some(port)) if node >= 0 && !host.is_empty() => self.on_found(ctx, NodeId(node), &host, port),
             _ => {
                 if !code.is_ok() && !code.action().is_retriable() {
                     let text = format!("FindCoordinator failed: {}", code.description());
                     self.failure = Some(Error::new(code, text));
                 }
-                self.back_off(ctx);
+                self.attempts.back_off(ctx);
             }
         }
         true
     }
 
-    /// Another way to the coordinator than the connection that waits for the group, once [`connection`](Self::connection) has given
-    /// that; the same where there is no other.
-    pub(crate) fn connection_aside(
-        &self,
-        ctx: &mut Ctx<'_>,
-        connection: (BrokerKey, Arc<BrokerVersions>),
-    ) -> Option<(BrokerKey, Arc<BrokerVersions>)> {
+    fn on_found(&mut self, ctx: &mut Ctx<'_>, node: NodeId, host: &str, port: u16) {
+        let (context, facility, of) = match self.kind {
+            CoordinatorType::Group => (DebugContexts::CGRP, "CGRPCOORD", "Group"),
+            CoordinatorType::Transaction => (DebugContexts::EOS, "TXNCOORD", "Transaction"),
+        };
+        ctx.log.debug(context, facility, || {
+            format!("{of} coordinator is {host}:{port} id {node}")
+        });
+        ctx.connections
+            .set_address(BrokerKey::coordinator(node), host, port, ctx.now);
+        self.node = Some(node);
+        self.attempts.reset();
+        // The first response counts; later ones are ignored.
+        self.lookups.clear();
+    }
+
+    /// Returns the general connection to the coordinator's broker, on which requests do not wait behind the group's, or
+    /// `connection` where the broker is known as coordinator only. [`connection`](Self::connection) has returned
+    /// `connection` before.
+    pub(crate) fn connection_aside(&self, ctx: &mut Ctx<'_>, connection: ReadyBroker) -> Option<ReadyBroker> {
         let key = BrokerKey::general(self.node?);
         match ctx.connections.ready(key, ctx.now) {
-            Ready::Yes(versions) => Some((key, versions)),
+            Ready::Yes(versions) => Some(ReadyBroker { key, versions }),
             Ready::Busy | Ready::Connecting => None,
             Ready::Unknown => Some(connection),
         }
     }
 
-    /// Closes the connection to the coordinator: what it holds up must not wait.
+    /// Closes the connection to the coordinator, so that a request that the broker holds back does not delay others.
     pub(crate) fn force_close(&self, ctx: &mut Ctx<'_>) {
         if let Some(node) = self.node {
             ctx.connections.force_close(BrokerKey::coordinator(node), ctx.now);
         }
     }
 
-    /// The coordinator said that it is not, or cannot be reached: look for it again.
+    /// Schedules a new look-up: the broker is not the coordinator any more, or is unreachable.
     pub(crate) fn forget(&mut self, ctx: &mut Ctx<'_>) {
         if self.node.take().is_some() {
-            self.back_off(ctx);
+            self.attempts.back_off(ctx);
         }
     }
 
@@ -266,35 +216,37 @@ impl Coordinator {
         }
     }
 
-    /// How far the way to it is, by the name that programs know.
+    /// Returns the state of the discovery as librdkafka's statistics name it.
     pub(crate) fn public_state(&self, connections: &ConnectionTable) -> &'static str {
         match self.node {
             Some(node) if connections.is_up(BrokerKey::coordinator(node)) => "up",
             Some(_) => "wait-broker-transport",
-            None if !self.asked.is_empty() => "wait-coord",
+            None if !self.lookups.is_empty() => "wait-coord",
             None if self.wanted => "query-coord",
             None => "init",
         }
     }
 
-    /// An error to be told to the application, once.
+    /// Removes and returns the error to report to the application.
     pub(crate) fn take_failure(&mut self) -> Option<Error> {
         self.failure.take()
     }
 
-    /// When a search that is wanted may go on. Without any broker there is no event to wait for, so look again soon.
+    /// Returns when a discovery that is wanted can proceed. While no broker is connected no event announces one, so the
+    /// search is repeated soon.
     pub(crate) fn wake(&self, now: Instant) -> Option<Instant> {
         if !self.wanted || self.node.is_some() {
             return None;
         }
-        if self.may_ask(now) {
-            return Some(self.retry_at.max(now.plus_ms(SEARCH_INTERVAL_MS)));
+        if self.may_look_up(now) {
+            return Some(self.attempts.next_at().max(now.plus_ms(SEARCH_INTERVAL_MS)));
         }
-        (self.asked.len() < ASKED_MAX).then_some(self.late_at)
+        (self.lookups.len() < LOOKUPS_MAX).then_some(self.late_at)
     }
 }
 
-/// Whether an error of the group's requests says that the coordinator is elsewhere or not ready.
+/// Returns whether an error code of a group's or transaction's request means that the coordinator has moved or is not
+/// ready.
 pub(crate) fn is_coordinator_error(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE)
 }

@@ -24,6 +24,7 @@ use crate::connection::BrokerKey;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::reply::Reply;
+use crate::request::RequestIds;
 use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, NodeId};
 pub use calls::Answer;
@@ -135,7 +136,7 @@ pub struct Cluster {
     due: BTreeSet<(Instant, Arc<str>)>,
     /// Metadata requests under way, by the id of their tags.
     asked: BTreeMap<u64, Asked>,
-    next_id: u64,
+    ids: RequestIds,
     /// How long an answer usually takes.
     usual: Duration,
     /// No refresh before this: one lost answer must not become a flood.

@@ -10,6 +10,7 @@ use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
+use crate::request::ReadyBroker;
 use crate::stats::Eos;
 use crate::sys::Instant;
 
@@ -113,7 +114,7 @@ impl Sender {
         if self.fatal || !self.producer_id.as_ref().is_some_and(|i| i.is_due(ctx.now)) {
             return;
         }
-        let Some((key, versions)) = cluster.any_connection(ctx) else {
+        let Some(ReadyBroker { key, versions }) = cluster.any_connection(ctx) else {
             return;
         };
         let Some(version) = versions.pick::<InitProducerIdRequest>() else {

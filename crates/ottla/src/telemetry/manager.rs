@@ -1,42 +1,42 @@
-//! When to ask what is wanted, when to push, and what the answers mean.
+//! The schedule of subscription requests and pushes, and the handling of their responses.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use ottla_protocol::api::get_telemetry_subscriptions::{
     GetTelemetrySubscriptionsRequest, GetTelemetrySubscriptionsResponse,
 };
-use ottla_protocol::api::push_telemetry::{PushTelemetryRequest, PushTelemetryResponse};
+use ottla_protocol::api::push_telemetry::PushTelemetryRequest;
 use ottla_protocol::compression::{Codec, compress};
-use ottla_protocol::{ApiKey, Request, Uuid};
+use ottla_protocol::{Request, Uuid};
 
 use super::measures::Measures;
 use super::metrics::{Facts, metrics};
 use super::otlp::{Document, Metric};
-use crate::connection::{BrokerKey, BrokerVersions, FailureKind, Outcome, Owner, Ready, Reply, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, FailureKind, Outcome, Owner, Ready, Reply};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
+use crate::request::{ReadyBroker, RequestIds, decode};
 use crate::sys::Instant;
 
-/// How long to rest where no broker has said how often it wants metrics.
+/// The push interval until a broker has sent one.
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(300);
-/// Brokers do not take less time between pushes; one that asks for less made a mistake.
+/// The shortest push interval that brokers accept; a shorter one in a response is raised to it.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a client that is being destroyed waits for its last push to be answered.
+/// Maximum wait of a terminating client for the response to its last push.
 const LAST_PUSH_WAIT: Duration = Duration::from_millis(250);
 
-/// What the cluster wants from this client.
+/// The cluster's subscription to this client's metrics.
 #[derive(Debug, Clone)]
 struct Subscription {
     id: i32,
-    /// By the broker's preference; empty for none.
+    /// Accepted codecs in the broker's order of preference; empty for none.
     codecs: Vec<Codec>,
     interval: Duration,
     max_bytes: usize,
     delta: bool,
-    /// Beginnings of names; `*` and an empty one stand for all.
+    /// Prefixes of metric names; `*` and the empty prefix match all.
     names: Vec<String>,
 }
 
@@ -57,52 +57,52 @@ impl Subscription {
         }
     }
 
-    fn wants(&self, name: &str) -> bool {
+    fn matches(&self, name: &str) -> bool {
         self.names
             .iter()
             .any(|prefix| prefix == "*" || name.starts_with(prefix.as_str()))
     }
 }
 
-/// Where the exchange with the cluster stands.
+/// The state of the protocol with the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// What is wanted is asked for as soon as there is a broker to ask, and then.
+    /// The subscription is requested at `until`, as soon as a broker is connected.
     Idle { until: Instant },
-    /// That was asked.
-    Asking { id: u64 },
-    /// Metrics are pushed then.
+    /// The subscription request is in flight.
+    Subscribing { id: u64 },
+    /// Metrics are pushed at `due`.
     Collecting { due: Instant },
-    /// They were pushed.
+    /// A push is in flight.
     Pushing { id: u64 },
-    /// The last ones were pushed.
-    Ending { id: u64 },
-    /// Nothing more is done: the setting, the end, or a broker that cannot be agreed with.
+    /// The last push is in flight.
+    Terminating { id: u64 },
+    /// Nothing is sent any more: `enable.metrics.push` is off, the client terminates, or a broker refuses its requests.
     Off,
 }
 
-/// The manager. Order of calls: [`on_connection_up`](Self::on_connection_up), [`on_outcome`](Self::on_outcome) and what is measured
-/// in any order, then [`poll`](Self::poll).
+/// The manager of client metrics. Order of calls: [`on_connection_up`](Self::on_connection_up),
+/// [`on_outcome`](Self::on_outcome) and measurements in any order, then [`poll`](Self::poll).
 #[derive(Debug)]
 pub struct Telemetry {
     state: State,
-    /// Given by the cluster.
+    /// The client instance id that the cluster has assigned.
     instance: Uuid,
     subscription: Option<Subscription>,
-    /// A connection may have come up, or become free, since they were looked at.
-    look: bool,
-    /// A broker that speaks of metrics takes no requests for now.
-    awaits_room: bool,
-    /// The broker that was talked to last.
+    /// A connection may have come up, or accept requests again, since the last search.
+    connections_changed: bool,
+    /// A broker that supports metrics has too many requests in flight.
+    is_blocked: bool,
+    /// The broker of the last request.
     broker: Option<BrokerKey>,
-    last_id: u64,
-    /// What was measured since the last push.
+    ids: RequestIds,
+    /// Measurements since the last push.
     pub measures: Measures,
-    said_too_large: bool,
+    warned_too_large: bool,
 }
 
 impl Telemetry {
-    /// `enable.metrics.push`.
+    /// Returns a manager; `enabled` is `enable.metrics.push`.
     pub fn new(enabled: bool) -> Self {
         Telemetry {
             state: match enabled {
@@ -111,39 +111,39 @@ impl Telemetry {
             },
             instance: Uuid::ZERO,
             subscription: None,
-            look: false,
-            awaits_room: false,
+            connections_changed: false,
+            is_blocked: false,
             broker: None,
-            last_id: 0,
+            ids: RequestIds::default(),
             measures: Measures::default(),
-            said_too_large: false,
+            warned_too_large: false,
         }
     }
 
-    /// Whether the cluster wants metrics, so that there is something to measure.
+    /// Returns whether the cluster has subscribed to metrics, so that measurements are needed.
     pub fn collects(&self) -> bool {
         matches!(self.state, State::Collecting { .. } | State::Pushing { .. })
     }
 
-    /// A connection takes requests.
+    /// Handles a connection that has come up.
     pub fn on_connection_up(&mut self) {
-        self.look = true;
+        self.connections_changed = true;
     }
 
-    /// A connection takes requests again.
+    /// Handles a connection that accepts requests again.
     pub fn on_unthrottled(&mut self) {
-        self.look |= self.awaits_room;
+        self.connections_changed |= self.is_blocked;
     }
 
-    /// Does what is due; gives when to be called again if nothing else happens. `facts` is called when metrics are due.
+    /// Sends what is due. Returns when to be called again if nothing else happens. `facts` is called when metrics are due.
     pub fn poll(&mut self, ctx: &mut Ctx<'_>, facts: impl FnOnce() -> Facts) -> Option<Instant> {
         self.measures.note_origin(ctx.wall_ms);
         match self.state {
             State::Idle { until } | State::Collecting { due: until } if until > ctx.now => return Some(until),
-            State::Idle { .. } => self.ask(ctx),
+            State::Idle { .. } => self.subscribe(ctx),
             State::Collecting { .. } => {
-                if let Some((key, versions)) = self.find_broker(ctx) {
-                    let id = self.push(ctx, (key, &versions), facts(), false);
+                if let Some(broker) = self.find_broker(ctx) {
+                    let id = self.push(ctx, &broker, facts(), false);
                     self.state = id.map_or(
                         State::Collecting {
                             due: self.next_push(ctx),
@@ -152,7 +152,7 @@ impl Telemetry {
                     );
                 }
             }
-            State::Asking { .. } | State::Pushing { .. } | State::Ending { .. } | State::Off => {}
+            State::Subscribing { .. } | State::Pushing { .. } | State::Terminating { .. } | State::Off => {}
         }
         match self.state {
             State::Idle { until } | State::Collecting { due: until } if until > ctx.now => Some(until),
@@ -160,34 +160,34 @@ impl Telemetry {
         }
     }
 
-    /// The client ends: pushes what there is, for the last time. Gives how long to wait for the answer at most, until
+    /// Pushes the remaining metrics because the client terminates. Returns the maximum wait for the response, until
     /// [`has_ended`](Self::has_ended).
     pub fn end(&mut self, ctx: &mut Ctx<'_>, facts: impl FnOnce() -> Facts) -> Option<Duration> {
-        // Behind a push under way, too: brokers take a last one however soon it follows.
+        // Also while a push is in flight: brokers accept a terminating push regardless of the interval.
         let wanted = self.collects();
         self.state = State::Off;
-        self.look = true;
+        self.connections_changed = true;
         if wanted
-            && let Some((key, versions)) = self.find_broker(ctx)
-            && let Some(id) = self.push(ctx, (key, &versions), facts(), true)
+            && let Some(broker) = self.find_broker(ctx)
+            && let Some(id) = self.push(ctx, &broker, facts(), true)
         {
-            self.state = State::Ending { id };
+            self.state = State::Terminating { id };
         }
         (!self.has_ended()).then_some(LAST_PUSH_WAIT)
     }
 
-    /// Whether there is nothing to wait for any more.
+    /// Returns whether no response is awaited any more.
     pub fn has_ended(&self) -> bool {
         self.state == State::Off
     }
 
-    /// A broker that takes requests now and speaks of metrics, one that waits for nothing if possible: what is asked
-    /// behind a long poll is answered after it. No connection is made for it.
-    fn find_broker(&mut self, ctx: &mut Ctx<'_>) -> Option<(BrokerKey, Arc<BrokerVersions>)> {
-        if !std::mem::take(&mut self.look) && self.broker.is_none() {
+    /// Returns a connected broker that accepts a request and supports metrics, preferably one without requests in flight:
+    /// a request behind a long poll is answered after it. No connection is opened for metrics.
+    fn find_broker(&mut self, ctx: &mut Ctx<'_>) -> Option<ReadyBroker> {
+        if !std::mem::take(&mut self.connections_changed) && self.broker.is_none() {
             return None;
         }
-        self.awaits_room = false;
+        self.is_blocked = false;
         let mut keys: Vec<BrokerKey> = ctx
             .connections
             .keys()
@@ -198,16 +198,16 @@ impl Telemetry {
             if !ctx
                 .connections
                 .versions(key)
-                .is_some_and(|versions| speaks_of_metrics(&versions))
+                .is_some_and(|versions| supports_metrics(&versions))
             {
                 continue;
             }
             match ctx.connections.ready(key, ctx.now) {
                 Ready::Yes(versions) => {
                     self.broker = Some(key);
-                    return Some((key, versions));
+                    return Some(ReadyBroker { key, versions });
                 }
-                Ready::Busy => self.awaits_room = true,
+                Ready::Busy => self.is_blocked = true,
                 Ready::Connecting | Ready::Unknown => {}
             }
         }
@@ -215,25 +215,16 @@ impl Telemetry {
         None
     }
 
-    fn send<R: Request>(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        (key, versions): (BrokerKey, &BrokerVersions),
-        request: &R,
-    ) -> Option<u64> {
-        self.last_id += 1;
-        let tag = Tag {
-            owner: Owner::Telemetry,
-            id: self.last_id,
-        };
-        let timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
-        let version = versions.pick::<R>()?;
-        let sent = ctx.connections.send(key, ctx.now, tag, request, version, timeout);
+    fn send<R: Request>(&mut self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, request: &R) -> Option<u64> {
+        let tag = self.ids.next_tag(Owner::Telemetry);
+        let version = broker.version::<R>().ok()?;
+        let timeout = ctx.socket_timeout();
+        let sent = broker.send(ctx, tag, request, version, timeout);
         sent.is_ok().then_some(tag.id)
     }
 
-    fn ask(&mut self, ctx: &mut Ctx<'_>) {
-        let Some((key, versions)) = self.find_broker(ctx) else {
+    fn subscribe(&mut self, ctx: &mut Ctx<'_>) {
+        let Some(broker) = self.find_broker(ctx) else {
             return;
         };
         let request = GetTelemetrySubscriptionsRequest {
@@ -241,26 +232,20 @@ impl Telemetry {
             ..Default::default()
         };
         ctx.log.debug(DebugContexts::TELEMETRY, "GETSUBS", || {
-            format!("asking broker {} which metrics are wanted", key.node)
+            format!("requesting the metrics subscription from broker {}", broker.key.node)
         });
-        if let Some(id) = self.send(ctx, (key, &versions), &request) {
-            self.state = State::Asking { id };
+        if let Some(id) = self.send(ctx, &broker, &request) {
+            self.state = State::Subscribing { id };
         }
     }
 
-    /// Takes what was measured and sends it; `None` when there is no way to.
-    fn push(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        to: (BrokerKey, &BrokerVersions),
-        mut facts: Facts,
-        terminating: bool,
-    ) -> Option<u64> {
+    /// Sends the measurements of the interval. Returns the request's id, `None` if it cannot be sent.
+    fn push(&mut self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, mut facts: Facts, terminating: bool) -> Option<u64> {
         facts.totals.connections = ctx.connections.totals().connections;
         let wanted = self.subscription.clone()?;
         let taken = self.measures.take(ctx.now, ctx.wall_ms, facts.totals);
         let mut list = metrics(&taken, &facts, wanted.delta);
-        list.retain(|metric| wanted.wants(&metric.name));
+        list.retain(|metric| wanted.matches(&metric.name));
         let start_ns = if wanted.delta { taken.since_ns } else { taken.origin_ns };
         let scope = (
             ctx.conf.client_software_name.as_str(),
@@ -278,12 +263,12 @@ impl Telemetry {
         };
         let (mut codec, mut bytes) = pack(&wanted.codecs, encode(&list));
         if bytes.len() > wanted.max_bytes {
-            // Values of single brokers are what there can be many of.
+            // Metrics per broker are the largest part.
             list.retain(|metric| metric.points.iter().all(|point| point.node_id.is_none()));
             (codec, bytes) = pack(&wanted.codecs, encode(&list));
         }
         if bytes.len() > wanted.max_bytes {
-            self.say_too_large(ctx);
+            self.warn_too_large(ctx);
             return None;
         }
         ctx.log.debug(DebugContexts::TELEMETRY, "PUSH", || {
@@ -294,7 +279,7 @@ impl Telemetry {
             );
             format!(
                 "pushing {n} metrics to broker {}: {size} bytes, {codec}{last}",
-                to.0.node
+                broker.key.node
             )
         });
         let request = PushTelemetryRequest {
@@ -305,14 +290,14 @@ impl Telemetry {
             metrics: bytes,
             ..Default::default()
         };
-        self.send(ctx, to, &request)
+        self.send(ctx, broker, &request)
     }
 
-    fn say_too_large(&mut self, ctx: &Ctx<'_>) {
-        if !std::mem::replace(&mut self.said_too_large, true) {
+    fn warn_too_large(&mut self, ctx: &Ctx<'_>) {
+        if !std::mem::replace(&mut self.warned_too_large, true) {
             ctx.log.log(level::WARNING, "TELEMETRY", || {
                 let most = self.subscription.as_ref().map_or(0, |s| s.max_bytes);
-                format!("metrics are not pushed: they are larger than the {most} bytes that the cluster takes")
+                format!("metrics are not pushed: they exceed the cluster's maximum of {most} bytes")
             });
         }
     }
@@ -325,76 +310,62 @@ impl Telemetry {
         ctx.now + self.interval()
     }
 
-    /// What became of a request.
+    /// Handles the outcome of a request of this manager.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: Outcome) {
-        self.look = true;
+        self.connections_changed = true;
         match (self.state, outcome) {
-            (State::Asking { id: asked }, outcome) if asked == id => match outcome {
+            (State::Subscribing { id: asked }, outcome) if asked == id => match outcome {
                 Outcome::Reply(reply) => self.on_subscription(ctx, key, &reply),
-                Outcome::Sent => self.rest(ctx),
+                Outcome::Sent => self.wait_interval(ctx),
                 Outcome::Failed(failure) => self.on_failed(ctx, failure.kind, &failure.error),
             },
             (State::Pushing { id: pushed }, outcome) if pushed == id => match outcome {
                 Outcome::Reply(reply) => self.on_pushed(ctx, key, &reply),
-                Outcome::Sent => self.rest(ctx),
-                // What these metrics told is lost; counts that are not deltas are told again.
+                Outcome::Sent => self.wait_interval(ctx),
+                // Gauges and deltas of this interval are lost; cumulative sums are part of the next push.
                 Outcome::Failed(_) => {
                     self.state = State::Collecting {
                         due: self.next_push(ctx),
                     }
                 }
             },
-            // Nobody minds how it went.
-            (State::Ending { id: pushed }, _) if pushed == id => self.state = State::Off,
+            // The result of the last push is not used.
+            (State::Terminating { id: pushed }, _) if pushed == id => self.state = State::Off,
             _ => {}
         }
     }
 
-    fn rest(&mut self, ctx: &Ctx<'_>) {
+    fn wait_interval(&mut self, ctx: &Ctx<'_>) {
         self.state = State::Idle {
             until: ctx.now + self.interval(),
         };
     }
 
-    /// Nobody answered. A broker that is gone takes nothing along: the next one is asked when there is one.
+    /// Handles a subscription request without a response. After a disconnect another broker is tried soon.
     fn on_failed(&mut self, ctx: &mut Ctx<'_>, kind: FailureKind, error: &Error) {
         ctx.log
-            .debug(DebugContexts::TELEMETRY, "GETSUBS", || format!("no answer: {error}"));
+            .debug(DebugContexts::TELEMETRY, "GETSUBS", || format!("no response: {error}"));
         match kind {
             FailureKind::Disconnected => {
                 let pause = ctx.retry_delay(3);
                 self.state = State::Idle { until: ctx.now + pause };
             }
-            FailureKind::TimedOut => self.rest(ctx),
+            FailureKind::TimedOut => self.wait_interval(ctx),
         }
     }
 
-    /// A pause that the broker asked for.
-    fn obey(&self, ctx: &mut Ctx<'_>, key: BrokerKey, throttle_ms: i32) -> Instant {
+    /// Throttles a connection as its broker requests. Returns the end of the pause.
+    fn throttle(&self, ctx: &mut Ctx<'_>, key: BrokerKey, throttle_ms: i32) -> Instant {
         let pause = Duration::from_millis(u64::try_from(throttle_ms).unwrap_or(0));
         ctx.connections.throttle(key, pause, ctx.now);
         ctx.now + pause
     }
 
-    fn cannot_read<R>(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        api: ApiKey,
-        e: impl std::fmt::Display,
-    ) -> Option<R> {
-        ctx.connections.fail_unreadable(key, api, e, ctx.now);
-        self.rest(ctx);
-        None
-    }
-
     fn on_subscription(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, reply: &Reply) {
-        let response = match reply.decode::<GetTelemetrySubscriptionsRequest>() {
-            Ok(response) => Some(response),
-            Err(e) => self.cannot_read(ctx, key, ApiKey::GET_TELEMETRY_SUBSCRIPTIONS, e),
+        let Ok(response) = decode::<GetTelemetrySubscriptionsRequest>(ctx, key, reply) else {
+            return self.wait_interval(ctx);
         };
-        let Some(response) = response else { return };
-        let not_before = self.obey(ctx, key, response.throttle_time_ms);
+        let not_before = self.throttle(ctx, key, response.throttle_time_ms);
         let code = ErrorCode::from(response.error_code);
         if !code.is_ok() {
             return self.on_error(ctx, code, "GetTelemetrySubscriptions", not_before);
@@ -405,7 +376,7 @@ impl Telemetry {
         let (instance, subscription) = (self.instance, Subscription::read(response));
         ctx.log.debug(DebugContexts::TELEMETRY, "GETSUBS", || {
             format!(
-                "the cluster wants [{}] every {}ms, at most {} bytes, {}; subscription {}, client instance {instance}",
+                "the cluster subscribes to [{}] every {}ms, at most {} bytes, {}; subscription {}, client instance {instance}",
                 subscription.names.join(", "),
                 subscription.interval.as_millis(),
                 subscription.max_bytes,
@@ -424,7 +395,7 @@ impl Telemetry {
         }
         let connections = ctx.connections.totals().connections;
         self.measures.begin(ctx.now, ctx.wall_ms, connections);
-        // Clients that were told at the same time must not push at the same time.
+        // Spreads the first pushes of clients that have subscribed at the same time.
         let due = ctx.now + ctx.rng.jitter(interval, 0.5, 0.5);
         self.state = State::Collecting {
             due: not_before.max(due),
@@ -432,12 +403,10 @@ impl Telemetry {
     }
 
     fn on_pushed(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, reply: &Reply) {
-        let response: Option<PushTelemetryResponse> = match reply.decode::<PushTelemetryRequest>() {
-            Ok(response) => Some(response),
-            Err(e) => self.cannot_read(ctx, key, ApiKey::PUSH_TELEMETRY, e),
+        let Ok(response) = decode::<PushTelemetryRequest>(ctx, key, reply) else {
+            return self.wait_interval(ctx);
         };
-        let Some(response) = response else { return };
-        let not_before = self.obey(ctx, key, response.throttle_time_ms);
+        let not_before = self.throttle(ctx, key, response.throttle_time_ms);
         let code = ErrorCode::from(response.error_code);
         match code {
             ErrorCode::NO_ERROR => {
@@ -448,26 +417,26 @@ impl Telemetry {
         }
     }
 
-    /// The broker refused. What to do stands in KIP-714.
+    /// Handles an error code as KIP-714 specifies.
     fn on_error(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, what: &str, not_before: Instant) {
         ctx.log.debug(DebugContexts::TELEMETRY, "REFUSED", || {
             format!("{what} was refused: {}", code.description())
         });
         let later = ctx.now + self.interval();
         match code {
-            // What the cluster wants has changed, or what it takes.
+            // The subscription or the accepted codecs have changed.
             ErrorCode::UNKNOWN_SUBSCRIPTION_ID | ErrorCode::UNSUPPORTED_COMPRESSION_TYPE => {
                 self.state = State::Idle { until: not_before };
             }
             ErrorCode::TELEMETRY_TOO_LARGE => {
-                self.say_too_large(ctx);
+                self.warn_too_large(ctx);
                 self.state = State::Idle { until: later };
             }
-            // They find fault with what this client says, which it will not say better next time.
+            // The broker rejects the content of this client's requests, which a retry would not change.
             ErrorCode::INVALID_REQUEST | ErrorCode::INVALID_RECORD | ErrorCode::UNSUPPORTED_VERSION => {
                 ctx.log.log(level::WARNING, "TELEMETRY", || {
                     format!(
-                        "{what} was refused: {}: no metrics are pushed any more",
+                        "{what} was refused: {}: metrics are not pushed any more",
                         code.description()
                     )
                 });
@@ -483,11 +452,11 @@ impl Telemetry {
     }
 }
 
-fn speaks_of_metrics(versions: &BrokerVersions) -> bool {
+fn supports_metrics(versions: &BrokerVersions) -> bool {
     versions.pick::<GetTelemetrySubscriptionsRequest>().is_some() && versions.pick::<PushTelemetryRequest>().is_some()
 }
 
-/// The bytes in the first form that the broker takes and this client can make.
+/// Compresses the bytes with the first accepted codec that this client supports.
 fn pack(codecs: &[Codec], plain: Vec<u8>) -> (Codec, Bytes) {
     for codec in codecs {
         if let Ok(packed) = compress(*codec, None, &plain) {

@@ -87,3 +87,17 @@ schema! {
         offline_replicas: Vec<i32> [5+],
     }
 }
+
+impl MetadataRequest {
+    /// The first version in which null requests all topics; before it an empty list does.
+    pub const NULL_TOPICS_SINCE: i16 = 1;
+
+    /// The first version that can forbid the broker to create missing topics; before it the broker may always.
+    pub const AUTO_CREATION_FLAG_SINCE: i16 = 4;
+
+    /// The first version whose leader epochs are accurate during a reassignment (Kafka 2.4, KIP-320).
+    pub const RELIABLE_LEADER_EPOCHS_SINCE: i16 = 9;
+
+    /// The first version in which brokers look topics up by id (KIP-516).
+    pub const LOOKUP_BY_ID_SINCE: i16 = 12;
+}

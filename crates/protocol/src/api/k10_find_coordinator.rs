@@ -41,3 +41,11 @@ schema! {
         error_message: Option<String> [4+],
     }
 }
+
+impl FindCoordinatorRequest {
+    /// The first version that finds the coordinator of a transactional id (KIP-98).
+    pub const TRANSACTIONS_SINCE: i16 = 1;
+
+    /// The first version with a list of keys (KIP-699).
+    pub const KEY_LIST_SINCE: i16 = 4;
+}

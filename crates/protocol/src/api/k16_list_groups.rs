@@ -34,3 +34,11 @@ schema! {
         group_type: String [5+],
     }
 }
+
+impl ListGroupsRequest {
+    /// The first version that filters groups by state (KIP-518, Kafka 2.6).
+    pub const STATES_FILTER_SINCE: i16 = 4;
+
+    /// The first version that filters groups by type (KIP-848, Kafka 3.8).
+    pub const TYPES_FILTER_SINCE: i16 = 5;
+}

@@ -78,3 +78,11 @@ schema! {
         is_sensitive: bool [5+],
     }
 }
+
+impl CreateTopicsRequest {
+    /// The first version that can validate without creating (Kafka 0.10.2).
+    pub const VALIDATE_ONLY_SINCE: i16 = 1;
+
+    /// The first version in which partitions and replicas can be left to the broker's defaults (KIP-464, Kafka 2.4).
+    pub const BROKER_DEFAULTS_SINCE: i16 = 4;
+}

@@ -41,3 +41,8 @@ schema! {
         error_message: Option<String> [5+] = None,
     }
 }
+
+impl DeleteTopicsRequest {
+    /// The first version with a struct per topic in place of its name (KIP-516).
+    pub const TOPIC_STRUCTS_SINCE: i16 = 6;
+}

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use super::super::bootstrap::{Endpoint, parse_endpoints};
 use super::{Change, Cluster, duration_ms};
-use crate::connection::{BrokerKey, BrokerVersions, Ready};
+use crate::connection::{BrokerKey, Ready};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
+use crate::request::ReadyBroker;
 use crate::sys::Instant;
 use crate::types::NodeId;
 
@@ -18,9 +19,6 @@ use crate::types::NodeId;
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 /// Connections to whichever broker that are on their way at once.
 const CONNECTING_MAX: usize = 3;
-
-/// A connection that takes requests.
-type BrokerConnection = (BrokerKey, Arc<BrokerVersions>);
 
 impl Cluster {
     /// Makes bootstrap addresses known, or, where `client.dns.lookup` says so, the canonical names that they lead to.
@@ -64,22 +62,18 @@ impl Cluster {
     /// A connected broker that takes requests, whichever. When none is connected, one is picked at random and connected
     /// to, and the caller hears of it by a connection event or at its next poll. A broker that is late to answer a metadata
     /// request is the last choice.
-    pub fn any_connection(&mut self, ctx: &mut Ctx<'_>) -> Option<BrokerConnection> {
+    pub fn any_connection(&mut self, ctx: &mut Ctx<'_>) -> Option<ReadyBroker> {
         self.find_connection(ctx, true, &BTreeSet::new(), &[])
     }
 
     /// Like [`any_connection`](Self::any_connection), but none of these, which have been asked and are late to answer, and none that
     /// is late to answer a metadata request.
-    pub fn another_connection(&mut self, ctx: &mut Ctx<'_>, asked: &[BrokerKey]) -> Option<BrokerConnection> {
+    pub fn another_connection(&mut self, ctx: &mut Ctx<'_>, asked: &[BrokerKey]) -> Option<ReadyBroker> {
         self.find_connection(ctx, false, &BTreeSet::new(), asked)
     }
 
     /// Like [`any_connection`](Self::any_connection), but none that is late to answer, and rather none of `others`.
-    pub(super) fn prompt_connection(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        others: &BTreeSet<NodeId>,
-    ) -> Option<BrokerConnection> {
+    pub(super) fn prompt_connection(&mut self, ctx: &mut Ctx<'_>, others: &BTreeSet<NodeId>) -> Option<ReadyBroker> {
         self.find_connection(ctx, false, others, &[])
     }
 
@@ -89,10 +83,10 @@ impl Cluster {
         or_late: bool,
         rather_not: &BTreeSet<NodeId>,
         asked: &[BrokerKey],
-    ) -> Option<BrokerConnection> {
+    ) -> Option<ReadyBroker> {
         let mut hope = false;
-        let mut up: Vec<BrokerConnection> = Vec::new();
-        let mut late: Vec<BrokerConnection> = Vec::new();
+        let mut up: Vec<ReadyBroker> = Vec::new();
+        let mut late: Vec<ReadyBroker> = Vec::new();
         for key in self.candidates(ctx) {
             let is_late = self.is_late(ctx, key) || asked.contains(&key);
             if !ctx.connections.is_up(key) {
@@ -100,13 +94,13 @@ impl Cluster {
                 continue;
             }
             match ctx.connections.ready(key, ctx.now) {
-                Ready::Yes(versions) if is_late => late.push((key, versions)),
-                Ready::Yes(versions) => up.push((key, versions)),
+                Ready::Yes(versions) if is_late => late.push(ReadyBroker { key, versions }),
+                Ready::Yes(versions) => up.push(ReadyBroker { key, versions }),
                 _ => hope |= !is_late,
             }
         }
-        if up.iter().any(|(key, _)| !rather_not.contains(&key.node)) {
-            up.retain(|(key, _)| !rather_not.contains(&key.node));
+        if up.iter().any(|broker| !rather_not.contains(&broker.key.node)) {
+            up.retain(|broker| !rather_not.contains(&broker.key.node));
         }
         if !up.is_empty() {
             self.wanted_since = None;
@@ -126,7 +120,7 @@ impl Cluster {
     }
 
     /// A connected broker that takes requests and has no refresh under way.
-    pub(super) fn idle_connection(&mut self, ctx: &mut Ctx<'_>) -> Option<BrokerConnection> {
+    pub(super) fn idle_connection(&mut self, ctx: &mut Ctx<'_>) -> Option<ReadyBroker> {
         let mut idle = Vec::new();
         for key in self.candidates(ctx) {
             if ctx.connections.is_up(key)
@@ -134,20 +128,20 @@ impl Cluster {
                 && !self.is_late(ctx, key)
                 && let Ready::Yes(versions) = ctx.connections.ready(key, ctx.now)
             {
-                idle.push((key, versions));
+                idle.push(ReadyBroker { key, versions });
             }
         }
         self.least_loaded(ctx, idle)
     }
 
-    fn least_loaded(&self, ctx: &mut Ctx<'_>, mut up: Vec<BrokerConnection>) -> Option<BrokerConnection> {
+    fn least_loaded(&self, ctx: &mut Ctx<'_>, mut up: Vec<ReadyBroker>) -> Option<ReadyBroker> {
         // Brokers that metadata named are preferred to bootstrap addresses, which may be load balancers.
-        if up.iter().any(|(key, _)| !key.node.is_bootstrap()) {
-            up.retain(|(key, _)| !key.node.is_bootstrap());
+        if up.iter().any(|broker| !broker.key.node.is_bootstrap()) {
+            up.retain(|broker| !broker.key.node.is_bootstrap());
         }
         // One that waits for nothing is not held up by a long poll.
-        let least = up.iter().map(|(key, _)| ctx.connections.in_flight(*key)).min()?;
-        up.retain(|(key, _)| ctx.connections.in_flight(*key) == least);
+        let least = up.iter().map(|broker| ctx.connections.in_flight(broker.key)).min()?;
+        up.retain(|broker| ctx.connections.in_flight(broker.key) == least);
         Some(up.swap_remove(ctx.rng.below(up.len())))
     }
 

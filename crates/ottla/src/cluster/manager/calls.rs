@@ -6,7 +6,7 @@ use std::time::Duration;
 use ottla_protocol::api::metadata::MetadataResponse;
 
 use super::in_flight::{About, MAX_UNDER_WAY};
-use super::{Change, Cluster, MetadataReply, MetadataScope, duration_ms};
+use super::{Change, Cluster, MetadataReply, MetadataScope};
 use crate::connection::BrokerKey;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
@@ -115,7 +115,7 @@ impl Cluster {
                 1..MAX_UNDER_WAY => self.prompt_connection(ctx, &Default::default()),
                 _ => None,
             };
-            let (Some((key, versions)), Some(call)) = (connection, self.calls.get(&id)) else {
+            let (Some(broker), Some(call)) = (connection, self.calls.get(&id)) else {
                 continue;
             };
             let topics = match &call.scope {
@@ -125,8 +125,8 @@ impl Cluster {
             };
             // The connection's own limit, whatever the call's is: an impatient caller is no reason to close a connection
             // that others use, and a lost answer must be noticed however long the application would wait.
-            let timeout = duration_ms(ctx.conf.socket_timeout_ms);
-            let sent = self.send_request(ctx, key, &versions, topics, timeout, About::Call(id));
+            let timeout = ctx.socket_timeout();
+            let sent = self.send_request(ctx, &broker, topics, timeout, About::Call(id));
             if let Some(call) = self.calls.get_mut(&id) {
                 match sent {
                     Ok(_) => call.ask_at = Instant::NEVER,

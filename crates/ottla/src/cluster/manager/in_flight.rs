@@ -15,10 +15,11 @@ use std::time::Duration;
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic};
 
 use super::{Cluster, duration_ms};
-use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
+use crate::connection::{BrokerKey, Owner};
 use crate::context::Ctx;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::log::DebugContexts;
+use crate::request::ReadyBroker;
 use crate::sys::Instant;
 
 /// Requests of one kind under way at once, late ones included.
@@ -85,23 +86,17 @@ impl Cluster {
     pub(super) fn send_request(
         &mut self,
         ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        versions: &BrokerVersions,
+        broker: &ReadyBroker,
         topics: Option<Vec<String>>,
         timeout: Duration,
         about: About,
     ) -> Result<u64, Error> {
-        let version = versions.pick::<MetadataRequest>().ok_or_else(|| {
-            Error::new(
-                ErrorCode::L_UNSUPPORTED_FEATURE,
-                "the broker speaks no common version of Metadata",
-            )
-        })?;
+        let version = broker.version::<MetadataRequest>()?;
         let all = topics.is_none();
         let request = MetadataRequest {
             // Version 0 has no null list: there the empty list means every topic.
             topics: match topics {
-                None if version == 0 => Some(Vec::new()),
+                None if version < MetadataRequest::NULL_TOPICS_SINCE => Some(Vec::new()),
                 other => other.map(|names| {
                     let topic = |name| MetadataRequestTopic {
                         name: Some(name),
@@ -111,19 +106,15 @@ impl Cluster {
                 }),
             },
             // Before version 4 brokers create what is asked for, and there is no way to say otherwise.
-            allow_auto_topic_creation: ctx.conf.allow_auto_create_topics || version < 4,
+            allow_auto_topic_creation: ctx.conf.allow_auto_create_topics
+                || version < MetadataRequest::AUTO_CREATION_FLAG_SINCE,
             ..Default::default()
         };
-        let id = self.next_id;
-        let tag = Tag {
-            owner: Owner::Cluster,
-            id,
-        };
-        let is_behind = ctx.connections.in_flight(key) > 0;
-        ctx.connections.send(key, ctx.now, tag, &request, version, timeout)?;
-        self.next_id += 1;
+        let tag = self.ids.next_tag(Owner::Cluster);
+        let is_behind = ctx.connections.in_flight(broker.key) > 0;
+        broker.send(ctx, tag, &request, version, timeout)?;
         let asked = Asked {
-            key,
+            key: broker.key,
             sent_at: ctx.now,
             late_at: ctx.now + self.late_after(ctx),
             is_late: false,
@@ -131,8 +122,8 @@ impl Cluster {
             about,
             all,
         };
-        self.asked.insert(id, asked);
-        Ok(id)
+        self.asked.insert(tag.id, asked);
+        Ok(tag.id)
     }
 
     /// Has asked again what brokers are late to answer.

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::in_flight::{About, MAX_PROMPT, MAX_UNDER_WAY};
 use super::{Cluster, duration_ms, refresh_interval};
-use crate::connection::{BrokerKey, BrokerVersions};
 use crate::context::Ctx;
 use crate::error::ErrorCode;
 use crate::log::{DebugContexts, level};
+use crate::request::ReadyBroker;
 use crate::sys::Instant;
 use crate::types::{NodeId, is_valid_topic_name};
 
@@ -47,7 +47,7 @@ impl Cluster {
         if self.not_before > now {
             return;
         }
-        let Some((key, versions)) = self.refresh_connection(ctx) else {
+        let Some(broker) = self.refresh_connection(ctx) else {
             return;
         };
         let due = self.due_topics(now).cloned().collect();
@@ -56,12 +56,16 @@ impl Cluster {
             false => self.refresh_scope(ctx, due),
         };
         let topics = (!all).then(|| names.iter().map(|n| n.to_string()).collect());
-        let timeout = duration_ms(ctx.conf.socket_timeout_ms);
+        let timeout = ctx.socket_timeout();
         let about = About::Refresh(names.clone());
-        match self.send_request(ctx, key, &versions, topics, timeout, about) {
+        match self.send_request(ctx, &broker, topics, timeout, about) {
             Ok(id) => {
                 ctx.log.debug(DebugContexts::METADATA, "METADATA", || {
-                    format!("asking broker {} for metadata of {} topic(s)", key.node, names.len())
+                    format!(
+                        "asking broker {} for metadata of {} topic(s)",
+                        broker.key.node,
+                        names.len()
+                    )
                 });
                 for name in &names {
                     self.reschedule(name, Instant::NEVER);
@@ -89,7 +93,7 @@ impl Cluster {
 
     /// A broker to ask that has no refresh under way. While one is under way that is not late, none is connected to for
     /// this.
-    fn refresh_connection(&mut self, ctx: &mut Ctx<'_>) -> Option<(BrokerKey, Arc<BrokerVersions>)> {
+    fn refresh_connection(&mut self, ctx: &mut Ctx<'_>) -> Option<ReadyBroker> {
         let under_way = self.asked.values().filter(|a| a.is_refresh());
         let (late, prompt): (Vec<bool>, Vec<bool>) = under_way.map(|a| a.is_late).partition(|late| *late);
         if late.len() + prompt.len() >= MAX_UNDER_WAY || prompt.len() >= MAX_PROMPT {

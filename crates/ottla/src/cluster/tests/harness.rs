@@ -6,14 +6,17 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
+use ottla_protocol::api::find_coordinator::{Coordinator, FindCoordinatorRequest, FindCoordinatorResponse};
 use ottla_protocol::api::metadata::{
     MetadataRequest, MetadataResponse, MetadataResponseBroker, MetadataResponsePartition, MetadataResponseTopic,
 };
 use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, Uuid, encode_response};
 
-use crate::cluster::{Change, Cluster, Command, MetadataReply, MetadataScope};
+use crate::cluster::{Change, Cluster, Command, MetadataReply, MetadataScope, Router};
 use crate::config::{ClientConfig, Conf};
-use crate::connection::{CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent};
+use crate::connection::{
+    CloseReason, ConnId, ConnectionConfig, ConnectionEvent, ConnectionTable, NetAction, NetEvent, Owner,
+};
 use crate::error::Error;
 use crate::log::{DebugContexts, Logger};
 use crate::reply::Reply;
@@ -37,6 +40,12 @@ pub(super) struct Asked {
 
 pub(super) struct World {
     pub(super) cluster: Cluster,
+    /// A router of another manager's requests.
+    pub(super) router: Router,
+    /// The broker that coordinates every group.
+    pub(super) coordinator: i32,
+    /// The groups whose coordinator was looked up.
+    pub(super) groups_looked_up: Vec<String>,
     pub(super) connections: ConnectionTable,
     pub(super) rng: Rng,
     pub(super) log: Logger,
@@ -100,6 +109,9 @@ impl World {
         let connection_config = ConnectionConfig::new(&conf);
         let mut w = World {
             cluster: Cluster::default(),
+            router: Router::new(Owner::Admin),
+            coordinator: 1,
+            groups_looked_up: Vec::new(),
             connections: ConnectionTable::new(connection_config, Rng::from_seed(3)),
             rng: Rng::from_seed(4),
             log: Logger::new(Arc::new(|_| {}), 7, DebugContexts::default()),
@@ -132,7 +144,13 @@ impl World {
                 let mut ctx = ctx!(self);
                 match event {
                     ConnectionEvent::Up { key } => self.cluster.on_connection_up(&mut ctx, key),
-                    ConnectionEvent::Down { error, .. } => self.cluster.on_connection_down(&mut ctx, error.as_ref()),
+                    ConnectionEvent::Down { key, error, .. } => {
+                        self.router.on_connection_down(&mut ctx, key, error.as_ref());
+                        self.cluster.on_connection_down(&mut ctx, error.as_ref());
+                    }
+                    ConnectionEvent::Outcome { key, tag, outcome } if tag.owner == Owner::Admin => {
+                        self.router.on_outcome(&mut ctx, key, tag.id, &outcome);
+                    }
                     ConnectionEvent::Outcome { key, tag, outcome } => {
                         self.cluster.on_outcome(&mut ctx, key, tag.id, outcome);
                     }
@@ -213,13 +231,32 @@ impl World {
                 ..Default::default()
             };
             let response = ApiVersionsResponse {
-                api_keys: vec![row(ApiKey::METADATA, self.version), row(ApiKey::API_VERSIONS, 3)],
+                api_keys: vec![
+                    row(ApiKey::METADATA, self.version),
+                    row(ApiKey::API_VERSIONS, 3),
+                    row(ApiKey::FIND_COORDINATOR, 4),
+                ],
                 ..Default::default()
             };
             if !frozen {
                 self.respond(conn, header.correlation_id, &response, header.api_version);
             }
             return;
+        }
+        if header.api_key == ApiKey::FIND_COORDINATOR {
+            let request = FindCoordinatorRequest::decode(&mut reader, header.api_version).unwrap();
+            self.groups_looked_up.extend(request.coordinator_keys);
+            let coordinator = Coordinator {
+                node_id: self.coordinator,
+                host: format!("coordinator{}", self.coordinator),
+                port: 9092,
+                ..Default::default()
+            };
+            let response = FindCoordinatorResponse {
+                coordinators: vec![coordinator],
+                ..Default::default()
+            };
+            return self.respond(conn, header.correlation_id, &response, header.api_version);
         }
         let request = MetadataRequest::decode(&mut reader, header.api_version).unwrap();
         let topics = request.topics.map(|t| t.into_iter().filter_map(|t| t.name).collect());

@@ -3,4 +3,5 @@
 mod harness;
 mod leader_epoch;
 mod refresh;
+mod router;
 mod slow_broker;

@@ -36,7 +36,7 @@ use super::offsets::{
 };
 use super::rebalance_protocol::RebalanceProtocol;
 use super::shared_state::SharedState;
-use crate::cluster::{Cluster, Coordinated, Coordinator};
+use crate::cluster::{Cluster, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner};
 use crate::context::Ctx;
@@ -44,6 +44,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue};
 use crate::interceptor::Interceptor;
 use crate::reply::Reply;
+use crate::request::{CoordinatorType, ReadyBroker};
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 
@@ -82,7 +83,7 @@ impl Group {
             group_id: conf.group_id.clone(),
             instance_id: Some(conf.group_instance_id.clone()).filter(|i| !i.is_empty()),
             shared,
-            coordinator: Coordinator::new(Coordinated::Group, Owner::Group),
+            coordinator: Coordinator::new(CoordinatorType::Group, Owner::Group),
             commits: Commits::new(events, interceptor),
             offset_fetches: OffsetFetches::default(),
             protocol: GroupProtocol::new(conf),
@@ -314,7 +315,8 @@ impl Group {
             let connection = self
                 .coordinator
                 .connection(ctx, cluster, &self.group_id, &mut self.last_id);
-            if let Some((key, versions)) = connection {
+            if let Some(broker) = connection {
+                let ReadyBroker { key, versions } = broker.clone();
                 let identity = GroupIdentity {
                     group_id: &self.group_id,
                     member: &self.protocol.commit_identity(),
@@ -322,10 +324,10 @@ impl Group {
                 };
                 self.commits.send(ctx, (key, &versions), &identity, &mut self.last_id);
                 let free = match self.protocol.awaits_rebalance() && self.offset_fetches.has_work(ctx.now) {
-                    true => self.coordinator.connection_aside(ctx, (key, versions.clone())),
-                    false => Some((key, versions.clone())),
+                    true => self.coordinator.connection_aside(ctx, broker),
+                    false => Some(broker),
                 };
-                if let Some((key, versions)) = free {
+                if let Some(ReadyBroker { key, versions }) = free {
                     self.offset_fetches
                         .send(ctx, (key, &versions), &identity, &mut self.last_id);
                 }

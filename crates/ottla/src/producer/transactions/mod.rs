@@ -38,11 +38,12 @@ use markers::Markers;
 
 use super::PartitionId;
 use super::accumulator::Accumulator;
-use crate::cluster::{Cluster, Coordinated, Coordinator};
+use crate::cluster::{Cluster, Coordinator};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
+use crate::request::CoordinatorType;
 use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};
 
@@ -155,8 +156,8 @@ impl Transactions {
             producer: None,
             transaction_version: 0,
             v2: false,
-            coordinator: Coordinator::new(Coordinated::Transactions, Owner::Producer),
-            group_coordinator: (String::new(), Coordinator::new(Coordinated::Group, Owner::Producer)),
+            coordinator: Coordinator::new(CoordinatorType::Transaction, Owner::Producer),
+            group_coordinator: (String::new(), Coordinator::new(CoordinatorType::Group, Owner::Producer)),
             request: None,
             retry_at: Instant::ORIGIN,
             tries: 0,
@@ -208,7 +209,7 @@ impl Transactions {
                     return reply.fill(Ok(()));
                 }
                 if self.group_coordinator.0 != group.group_id {
-                    let coordinator = Coordinator::new(Coordinated::Group, Owner::Producer);
+                    let coordinator = Coordinator::new(CoordinatorType::Group, Owner::Producer);
                     self.group_coordinator = (group.group_id.clone(), coordinator);
                 }
                 self.offsets = Some(Offsets { rows: offsets, group });

@@ -20,6 +20,7 @@ use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Reply, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
+use crate::request::ReadyBroker;
 
 /// The first InitProducerId version that raises the epoch of a producer that is known (KIP-360).
 const FIRST_WITH_BUMP: i16 = 3;
@@ -54,7 +55,9 @@ impl Transactions {
         if let Some(error) = self.group_coordinator.1.take_failure() {
             return self.on_error(ctx, RequestKind::FindGroup, error);
         }
-        let Some((key, versions)) = connection else { return };
+        let Some(ReadyBroker { key, versions }) = connection else {
+            return;
+        };
         if kind != RequestKind::CommitOffsets {
             self.transaction_version = versions.transaction_version();
             let init = versions.pick::<InitProducerIdRequest>();
