@@ -116,7 +116,7 @@ fn every_context_says_what_it_is_for() {
             "broker STATE …/bootstrap: Broker changed state RESOLVE -> CONNECT",
             "broker BROKERS the cluster has 2 broker(s)",
             "topic TOPIC told: …told [0]: leader is ",
-            "metadata METADATA …tells of 2 broker(s)",
+            "metadata METADATA metadata of broker …: 2 broker(s)",
             "feature APIVERSION …Produce 0-",
             "queue DEQUEUE told [0]: …leave the queue after ",
             "msg PRODUCE told [0]: MessageSet with …acks=-1",
