@@ -1,9 +1,9 @@
-//! Broker addresses as users write them.
+//! Broker addresses of `bootstrap.servers`.
 
 use std::fmt;
 use std::net::Ipv6Addr;
 
-/// The port of a broker address that names none.
+/// The port of a broker address without one.
 const DEFAULT_PORT: u16 = 9092;
 
 /// Host and port.
@@ -26,7 +26,7 @@ impl fmt::Display for Endpoint {
 }
 
 /// Parses a comma-separated list of `[PROTOCOL://]host[:port]`, IPv6 addresses in brackets or, without a port, bare.
-/// Gives the addresses and, for each entry that is none, what is wrong with it.
+/// Returns the addresses and, for each malformed entry, an error text.
 pub fn parse_endpoints(list: &str) -> (Vec<Endpoint>, Vec<String>) {
     let mut good: Vec<Endpoint> = Vec::new();
     let mut bad = Vec::new();
@@ -76,13 +76,13 @@ fn parse_endpoint(entry: &str) -> Result<Endpoint, String> {
     let host = host.trim();
     if host.contains(':') && !is_ipv6(host) {
         return Err(format!(
-            "\"{host}\" is not an IPv6 address; one with a port stands in brackets, as in [::1]:9092"
+            "\"{host}\" is not an IPv6 address; one with a port needs brackets, as in [::1]:9092"
         ));
     }
     if host.contains(['[', ']', '/', '?', '#', '@']) || host.contains(char::is_whitespace) {
         return Err(format!("\"{host}\" is not the name of a host"));
     }
-    // An empty host means this machine, as it does in a broker's listeners.
+    // An empty host is this machine, as in a broker's listeners.
     let host = if host.is_empty() { "localhost" } else { host };
     Ok(Endpoint {
         host: host.to_owned(),
@@ -90,7 +90,7 @@ fn parse_endpoint(entry: &str) -> Result<Endpoint, String> {
     })
 }
 
-/// Whether this is an IPv6 address, which may name the interface that leads to it, as in `fe80::1%eth0`.
+/// Returns whether this is an IPv6 address, optionally with an interface as in `fe80::1%eth0`.
 fn is_ipv6(host: &str) -> bool {
     let (address, interface) = host.split_once('%').unwrap_or((host, "lo"));
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape() {
+    fn endpoints_of_every_form_are_parsed() {
         assert_eq!(one("a"), Some(("a".into(), 9092)));
         assert_eq!(one("a:1"), Some(("a".into(), 1)));
         assert_eq!(one("PLAINTEXT://a:1"), Some(("a".into(), 1)));
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_and_blanks_vanish() {
+    fn duplicates_and_blanks_are_dropped() {
         assert_eq!(parse_endpoints(" a:1, ,a:1,b").0.len(), 2);
     }
 }

@@ -1,20 +1,20 @@
-//! What is known of topics, and when an answer is believed.
+//! The metadata of a topic, and the rules by which a response replaces it.
 //!
-//! Brokers learn of changes at different times, and an answer may be late. What an answer is worth against what is known:
+//! Brokers learn of changes at different times, and a response may be late. The rules:
 //!
-//! - An answer to a request that was sent *before* the one that gave the present knowledge brings newer leader epochs of
-//!   the same topic id and nothing else.
-//! - Within one topic id a leader epoch never goes back (KIP-320): the older leader is not taken.
-//! - Leader epochs of versions before 9 of Metadata are not accurate during a reassignment and are left out.
-//! - A topic id that another one has replaced comes from a broker that lags behind. So does, most often, an older leader
-//!   epoch from brokers that tell no topic ids (Metadata before version 10); but there it may as well be that of a topic
-//!   that was deleted and made again. Both are *doubted*: what is known stays, and the topic is asked for again soon. They
-//!   are believed when the very broker that had told of what is known says so, since a broker's own knowledge does not
-//!   go back; when enough different brokers in a row do ([`Source::quorum`]); or when nobody has objected for
-//!   `topic.metadata.propagation.max.ms`.
-//! - A topic that was said not to exist has no past: what comes next is believed at once.
-//! - An error that passes (LEADER_NOT_AVAILABLE of the topic as a whole, say) takes nothing away: what is known of the
-//!   partitions stays, and the topic is asked for again soon.
+//! - A response to a request that was sent *before* the one that brought the known metadata contributes newer leader
+//!   epochs of the same topic id and nothing else.
+//! - Within one topic id a leader epoch never decreases (KIP-320): an older leader is ignored.
+//! - Leader epochs of Metadata before version 9 are not accurate during a reassignment and are ignored.
+//! - A topic id that another one has replaced comes from a broker that lags behind. So does, in most cases, an older leader
+//!   epoch from a broker without topic ids (Metadata before version 10); but there it may also belong to a topic that was
+//!   deleted and created again. Both *contradict* known metadata: it stays, and the topic is requested again soon. A
+//!   contradiction is accepted from the same broker that the known metadata came from, since a broker's own metadata does
+//!   not go back; from enough different brokers in a row ([`Source::quorum`]); and after
+//!   `topic.metadata.propagation.max.ms` without a response that agrees with the known metadata.
+//! - After a response that the topic does not exist, the next response is accepted as it is.
+//! - A transient error (LEADER_NOT_AVAILABLE of the whole topic, for example) removes nothing: the known partitions stay,
+//!   and the topic is requested again soon.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -26,44 +26,44 @@ use crate::error::ErrorCode;
 use crate::sys::Instant;
 use crate::types::NodeId;
 
-/// Topic ids of the past that are remembered.
-const RETIRED_MAX: usize = 8;
+/// Maximum number of replaced topic ids that are kept.
+const REPLACED_IDS_MAX: usize = 8;
 
-/// Where an answer comes from.
+/// The source of a response.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     /// The broker that answered.
     pub(super) node: NodeId,
-    /// The answer's version.
+    /// The response's version.
     pub(super) version: i16,
-    /// When the broker was asked.
+    /// When the request was sent.
     pub(super) asked_at: Instant,
     pub(super) now: Instant,
-    /// How many brokers have to say what contradicts present knowledge.
+    /// The number of brokers whose contradiction is accepted.
     pub(super) quorum: usize,
-    /// How long what contradicts present knowledge is doubted, `topic.metadata.propagation.max.ms`.
-    pub(super) doubt_for: Duration,
+    /// The time after which a contradiction is accepted, `topic.metadata.propagation.max.ms`.
+    pub(super) propagation_max: Duration,
 }
 
-/// Brokers, since when and in a row, that said what is not believed yet.
+/// The brokers whose responses in a row have contradicted known metadata, and when the first one came.
 #[derive(Clone, Debug)]
-struct Doubt {
+struct Contradiction {
     since: Instant,
     brokers: BTreeSet<NodeId>,
 }
 
-/// What is known of a partition.
+/// The metadata of a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionMeta {
-    /// The partition's own error in metadata, or none.
+    /// The partition's error, or none.
     pub error: ErrorCode,
     /// The leader, when there is one.
     pub leader: Option<NodeId>,
-    /// The leader's epoch, -1 when the broker does not tell.
+    /// The leader's epoch, -1 when it is unknown.
     pub leader_epoch: i32,
     /// All replicas.
     pub replicas: Vec<i32>,
-    /// Replicas in sync.
+    /// In-sync replicas.
     pub isrs: Vec<i32>,
 }
 
@@ -81,7 +81,7 @@ impl PartitionMeta {
         }
     }
 
-    /// Whether `other` tells of an earlier leader.
+    /// Returns whether `other` has an earlier leader epoch.
     fn is_newer_than(&self, other: &PartitionMeta) -> bool {
         other.leader_epoch >= 0 && self.leader_epoch > other.leader_epoch
     }
@@ -97,53 +97,57 @@ impl PartitionMeta {
     }
 }
 
-/// What is known of a topic.
+/// The metadata of a topic.
 #[derive(Clone, Debug)]
 pub struct TopicMeta {
     /// The topic's id (KIP-516), [`Uuid::ZERO`] from brokers that have none.
     pub id: Uuid,
-    /// The topic's error in metadata, or none.
+    /// The topic's error, or none.
     pub error: ErrorCode,
     /// By partition number; empty while unknown.
     pub partitions: Vec<PartitionMeta>,
-    /// When this was learned.
+    /// When the response came.
     pub fetched_at: Instant,
-    /// Since when brokers have said that the topic does not exist.
+    /// When the first of the responses came by which the topic does not exist.
     pub missing_since: Option<Instant>,
-    /// When the request was sent whose answer this is.
+    /// When the request of the response was sent.
     asked_at: Instant,
-    /// The broker that told, unless the leaders of the response to another request were taken since.
-    told_by: Option<NodeId>,
-    /// The last id that was told, also while the topic is missing.
+    /// The broker of the response, unless leaders of a response of another API were applied since.
+    from_broker: Option<NodeId>,
+    /// The last known id, also while the topic is missing.
     last_id: Uuid,
-    /// Ids that others have replaced.
-    retired: Vec<Uuid>,
-    doubt: Option<Doubt>,
+    /// Ids that another one has replaced.
+    replaced_ids: Vec<Uuid>,
+    contradiction: Option<Contradiction>,
 }
 
 impl TopicMeta {
-    /// What is known after a broker's answer; `before` is what was known.
+    /// Returns the metadata after a response; `before` is the metadata until then.
     pub(super) fn from_wire(topic: &MetadataResponseTopic, before: Option<&TopicMeta>, source: &Source) -> Self {
-        let new = TopicMeta::read(topic, source);
+        let new = TopicMeta::decode(topic, source);
         match before {
             None => new,
             Some(before) if source.asked_at < before.asked_at => before.with_newer_epochs(&new),
-            Some(before) if new.says_nothing() && !before.partitions.is_empty() => before.despite(&new),
-            Some(before) if new.partitions.is_empty() || before.partitions.is_empty() => new.succeed(before),
+            Some(before) if new.is_only_transient_error() && !before.partitions.is_empty() => {
+                before.with_transient_error(&new)
+            }
+            Some(before) if new.partitions.is_empty() || before.partitions.is_empty() => new.inherit(before),
             Some(before) if new.id.is_zero() => new.without_id(before, source),
-            Some(before) if before.id.is_zero() && before.retired.is_empty() => new.succeed(before),
+            Some(before) if before.id.is_zero() && before.replaced_ids.is_empty() => new.inherit(before),
             Some(before) if before.id == new.id => {
-                let mut new = new.succeed(before);
+                let mut new = new.inherit(before);
                 new.keep_newer(before);
                 new
             }
-            Some(before) if before.retired.contains(&new.id) && !before.believes(source) => before.doubting(source),
-            Some(before) => new.succeed(before),
+            Some(before) if before.replaced_ids.contains(&new.id) && !before.accepts_contradiction(source) => {
+                before.contradicted_by(source)
+            }
+            Some(before) => new.inherit(before),
         }
     }
 
-    /// The answer as it is.
-    fn read(topic: &MetadataResponseTopic, source: &Source) -> Self {
+    /// Returns the metadata of the response alone.
+    fn decode(topic: &MetadataResponseTopic, source: &Source) -> Self {
         let error: ErrorCode = ottla_protocol::ErrorCode(topic.error_code).into();
         let mut partitions: Vec<PartitionMeta> = Vec::with_capacity(topic.partitions.len());
         for wire in &topic.partitions {
@@ -151,7 +155,7 @@ impl TopicMeta {
                 continue;
             };
             if index >= topic.partitions.len().saturating_mul(2).max(1024) {
-                continue; // partition numbers are dense; anything else is a broken answer
+                continue; // partition numbers are dense; anything else is malformed
             }
             if partitions.len() <= index {
                 partitions.resize_with(index + 1, PartitionMeta::unknown);
@@ -168,49 +172,49 @@ impl TopicMeta {
             fetched_at: source.now,
             missing_since: missing.then_some(source.now),
             asked_at: source.asked_at,
-            told_by: (!source.node.is_bootstrap()).then_some(source.node),
+            from_broker: (!source.node.is_bootstrap()).then_some(source.node),
             last_id: topic.topic_id,
-            retired: Vec::new(),
-            doubt: None,
+            replaced_ids: Vec::new(),
+            contradiction: None,
         }
     }
 
-    /// Takes over what is remembered from answer to answer.
-    fn succeed(mut self, before: &TopicMeta) -> Self {
+    /// Adopts what outlasts a response from `before`.
+    fn inherit(mut self, before: &TopicMeta) -> Self {
         if self.missing_since.is_some() {
             self.missing_since = before.missing_since.or(self.missing_since);
         }
-        self.retired.clone_from(&before.retired);
+        self.replaced_ids.clone_from(&before.replaced_ids);
         if self.last_id.is_zero() {
             self.last_id = before.last_id;
         } else if self.last_id != before.last_id {
-            self.retired.retain(|id| *id != self.last_id);
+            self.replaced_ids.retain(|id| *id != self.last_id);
             if !before.last_id.is_zero() {
-                self.retired.push(before.last_id);
+                self.replaced_ids.push(before.last_id);
             }
-            if self.retired.len() > RETIRED_MAX {
-                self.retired.remove(0);
+            if self.replaced_ids.len() > REPLACED_IDS_MAX {
+                self.replaced_ids.remove(0);
             }
         }
         self
     }
 
-    /// What is known after an answer of a broker that tells no topic ids.
+    /// Returns the metadata after a response without topic ids.
     fn without_id(self, before: &TopicMeta, source: &Source) -> Self {
         let goes_back = before
             .partitions
             .iter()
             .zip(&self.partitions)
             .any(|(b, n)| b.is_newer_than(n));
-        if goes_back && before.believes(source) {
-            return self.succeed(before); // another topic, whose id nobody told
+        if goes_back && before.accepts_contradiction(source) {
+            return self.inherit(before); // another topic, whose id is unknown
         }
-        let mut new = self.succeed(before);
+        let mut new = self.inherit(before);
         new.id = before.id;
         if goes_back {
             new.keep_newer(before);
-            new.doubt = before.doubting(source).doubt;
-            new.told_by = before.told_by;
+            new.contradiction = before.contradicted_by(source).contradiction;
+            new.from_broker = before.from_broker;
         }
         new
     }
@@ -223,13 +227,13 @@ impl TopicMeta {
         }
     }
 
-    /// Whether this is an error that passes, with nothing about partitions.
-    fn says_nothing(&self) -> bool {
+    /// Returns whether this is a transient error without partitions.
+    fn is_only_transient_error(&self) -> bool {
         self.partitions.is_empty() && self.missing_since.is_none() && self.has_passing_error()
     }
 
-    /// This, asked for in vain: the answer is an error that passes. Who knows a leader goes on with it meanwhile.
-    fn despite(&self, failed: &TopicMeta) -> Self {
+    /// Returns this metadata after a response with nothing but a transient error: known leaders stay in use.
+    fn with_transient_error(&self, failed: &TopicMeta) -> Self {
         TopicMeta {
             error: failed.error,
             fetched_at: failed.fetched_at,
@@ -239,54 +243,54 @@ impl TopicMeta {
         }
     }
 
-    /// This with the newer leaders of an answer that came too late for the rest.
+    /// Returns this metadata with the newer leaders of a late response.
     fn with_newer_epochs(&self, late: &TopicMeta) -> Self {
         let mut new = self.clone();
         if !late.id.is_zero() && late.id == self.id {
-            for (mine, told) in new.partitions.iter_mut().zip(&late.partitions) {
-                if told.is_newer_than(mine) {
-                    *mine = told.clone();
+            for (mine, theirs) in new.partitions.iter_mut().zip(&late.partitions) {
+                if theirs.is_newer_than(mine) {
+                    *mine = theirs.clone();
                 }
             }
         }
         new
     }
 
-    /// Whether one more answer that contradicts this is enough.
-    fn believes(&self, source: &Source) -> bool {
-        let itself = self.told_by == Some(source.node);
-        let Some(Doubt { since, brokers }) = self.doubting(source).doubt else {
-            return itself;
+    /// Returns whether a response that contradicts this metadata is accepted.
+    fn accepts_contradiction(&self, source: &Source) -> bool {
+        let is_same = self.from_broker == Some(source.node);
+        let Some(Contradiction { since, brokers }) = self.contradicted_by(source).contradiction else {
+            return is_same;
         };
-        itself || brokers.len() >= source.quorum || source.now.since(since) >= source.doubt_for
+        is_same || brokers.len() >= source.quorum || source.now.since(since) >= source.propagation_max
     }
 
-    /// This after an answer that contradicts it.
-    fn doubting(&self, source: &Source) -> Self {
+    /// Returns this metadata after a response that contradicts it.
+    fn contradicted_by(&self, source: &Source) -> Self {
         let mut new = self.clone();
-        let doubt = new.doubt.get_or_insert_with(|| Doubt {
+        let contradiction = new.contradiction.get_or_insert_with(|| Contradiction {
             since: source.now,
             brokers: BTreeSet::new(),
         });
-        // A bootstrap address may lead to any broker, also to one that has spoken already.
+        // A bootstrap address may lead to any broker, also to one that is counted already.
         if !source.node.is_bootstrap() {
-            doubt.brokers.insert(source.node);
+            contradiction.brokers.insert(source.node);
         }
         new.asked_at = source.asked_at;
         new
     }
 
-    /// When the request was sent whose answer this is.
+    /// Returns when the request of the response was sent.
     pub fn asked_at(&self) -> Instant {
         self.asked_at
     }
 
-    /// The brokers that contradict this and are not believed.
+    /// Returns the brokers whose contradiction was not accepted.
     pub(super) fn lagging_brokers(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.doubt.iter().flat_map(|d| d.brokers.iter().copied())
+        self.contradiction.iter().flat_map(|d| d.brokers.iter().copied())
     }
 
-    /// Takes a partition's leader that a broker named in passing; false when it is known or has been succeeded already.
+    /// Sets a partition's leader as a response of another API contains it. Returns false if its epoch is not newer.
     pub(super) fn take_leader(&mut self, partition: i32, leader: NodeId, leader_epoch: i32) -> bool {
         let Some(meta) = self.partition_mut(partition).filter(|m| m.leader_epoch < leader_epoch) else {
             return false;
@@ -294,36 +298,35 @@ impl TopicMeta {
         meta.leader = Some(leader);
         meta.leader_epoch = leader_epoch;
         meta.error = ErrorCode::NO_ERROR;
-        self.told_by = None;
+        self.from_broker = None;
         true
     }
 
-    /// Whether the topic exists and its partitions are known.
+    /// Returns whether the topic exists and its partitions are known.
     pub fn is_usable(&self) -> bool {
         self.error == ErrorCode::NO_ERROR && !self.partitions.is_empty()
     }
 
-    /// Whether the topic's error passes. So does one that the broker has no name for: old ones give it for a topic that
-    /// they are just making.
+    /// Returns whether the topic's error is transient. UNKNOWN is: old brokers respond so for a topic that is being created.
     pub fn has_passing_error(&self) -> bool {
         self.error == ErrorCode::UNKNOWN || self.error.action().is_retriable()
     }
 
-    /// The number of partitions, 0 while unknown.
+    /// Returns the number of partitions, 0 while unknown.
     pub fn partition_count(&self) -> i32 {
         i32::try_from(self.partitions.len()).unwrap_or(i32::MAX)
     }
 
-    /// Whether a refresh may bring what is missing: a partition has no leader, the topic has an error, or an answer is
-    /// doubted.
+    /// Returns whether a refresh may complete this: a partition has no leader, the topic has an error, or a contradiction
+    /// is open.
     pub fn is_incomplete(&self) -> bool {
         self.error != ErrorCode::NO_ERROR
-            || self.doubt.is_some()
+            || self.contradiction.is_some()
             || self.partitions.is_empty()
             || self.partitions.iter().any(|p| p.leader.is_none())
     }
 
-    /// A partition of this topic.
+    /// Returns a partition of this topic.
     pub fn partition(&self, index: i32) -> Option<&PartitionMeta> {
         self.partitions.get(usize::try_from(index).ok()?)
     }
@@ -332,7 +335,7 @@ impl TopicMeta {
         self.partitions.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// Whether what matters to producers and consumers differs.
+    /// Returns whether anything differs for producers and consumers.
     pub(super) fn differs_from(&self, other: &TopicMeta) -> bool {
         self.id != other.id
             || self.error != other.error

@@ -705,7 +705,7 @@ impl Cluster {
             asked_at: sent.sent_at,
             now: ctx.now,
             quorum: (self.brokers.len() / 2 + 1).min(QUORUM_MAX),
-            doubt_for: duration_ms(ctx.conf.topic_metadata_propagation_max_ms),
+            propagation_max: duration_ms(ctx.conf.topic_metadata_propagation_max_ms),
         };
         for topic in &response.topics {
             let Some(name) = topic.name.as_deref() else { continue };

@@ -1,4 +1,4 @@
-//! What is measured between two pushes.
+//! Measurements between two pushes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,58 +9,58 @@ use crate::stats::DurationSum;
 use crate::sys::Instant;
 use crate::types::NodeId;
 
-/// Measures of the present interval. They cost nothing while nobody wants them.
+/// The measurements of the current interval. They are switched off while there is no subscription.
 #[derive(Debug, Default)]
 pub struct Measures {
     on: bool,
-    /// When the client began, in nanoseconds of Unix time.
+    /// The start of the client, in nanoseconds of Unix time.
     origin_ns: u64,
-    /// When the interval began.
+    /// The start of the interval.
     since: Instant,
     since_ns: u64,
     spans: Spans,
-    /// What the totals were when the interval began.
+    /// The totals at the start of the interval.
     before: Totals,
 }
 
-/// Times of one interval.
+/// Durations measured in one interval.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Spans {
     /// Round trips, by broker.
     pub(super) round_trips: BTreeMap<NodeId, DurationSum>,
-    /// Those of Produce requests.
+    /// Round trips of Produce requests.
     pub(super) produce: DurationSum,
-    /// Those of Fetch requests.
+    /// Round trips of Fetch requests.
     pub(super) fetch: DurationSum,
-    /// Those of OffsetCommit requests.
+    /// Round trips of OffsetCommit requests.
     pub(super) commit: DurationSum,
-    /// Pauses that brokers asked for.
+    /// Throttle times of responses.
     pub(super) throttle: DurationSum,
 }
 
-/// Counts that only grow.
+/// Counters.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Totals {
-    /// Connections that were made.
+    /// Established connections.
     pub connections: u64,
     /// Milliseconds spent in rebalances.
     pub rebalance_ms: u64,
 }
 
-/// One interval.
+/// A finished interval.
 #[derive(Debug, Clone)]
 pub(super) struct Interval {
-    /// How long it was.
+    /// Its length.
     pub(super) length: Duration,
-    /// When the client began, in nanoseconds of Unix time.
+    /// The start of the client, in nanoseconds of Unix time.
     pub(super) origin_ns: u64,
-    /// When the interval began.
+    /// The start of the interval, likewise.
     pub(super) since_ns: u64,
-    /// When it ended.
+    /// The end of the interval, likewise.
     pub(super) until_ns: u64,
-    /// What was measured in it.
+    /// Its measurements.
     pub(super) spans: Spans,
-    /// The totals when it began.
+    /// The totals at its start.
     pub(super) before: Totals,
 }
 
@@ -69,14 +69,14 @@ fn nanoseconds(wall_ms: i64) -> u64 {
 }
 
 impl Measures {
-    /// The client begins; later calls change nothing.
+    /// Sets the start of the client. Later calls have no effect.
     pub(super) fn note_origin(&mut self, wall_ms: i64) {
         if self.origin_ns == 0 {
             self.origin_ns = nanoseconds(wall_ms);
         }
     }
 
-    /// Measures from now on, if it does not already.
+    /// Starts to measure, unless it is started.
     pub(super) fn begin(&mut self, now: Instant, wall_ms: i64, connections: u64) {
         if !std::mem::replace(&mut self.on, true) {
             self.since_ns = nanoseconds(wall_ms);
@@ -86,13 +86,13 @@ impl Measures {
         }
     }
 
-    /// Measures nothing any more.
+    /// Stops to measure.
     pub(super) fn stop(&mut self) {
         self.on = false;
         self.spans = Spans::default();
     }
 
-    /// A broker has answered.
+    /// Records the round trip of a request.
     pub fn on_reply(&mut self, node: NodeId, api: ApiKey, took: Duration) {
         if !self.on {
             return;
@@ -106,7 +106,7 @@ impl Measures {
         }
     }
 
-    /// A response asked for a pause.
+    /// Records the throttle time of a response.
     pub fn on_throttle(&mut self, throttle_ms: i32) {
         if self.on && throttle_ms > 0 {
             self.spans
@@ -115,7 +115,7 @@ impl Measures {
         }
     }
 
-    /// Ends the interval and begins the next one. `totals` are those of now.
+    /// Ends the interval and begins the next one. `totals` are the current ones.
     pub(super) fn take(&mut self, now: Instant, wall_ms: i64, totals: Totals) -> Interval {
         let until_ns = nanoseconds(wall_ms);
         let interval = Interval {

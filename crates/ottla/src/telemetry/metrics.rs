@@ -1,55 +1,55 @@
-//! The one table of metrics: those that KIP-714 asks of clients and this client has something to say about.
+//! The table of metrics: those of KIP-714 that this client can measure.
 
 use super::measures::{Interval, Totals};
 use super::otlp::{Kind, Metric, Number, Point};
 use crate::stats::DurationSum;
 use crate::types::ClientKind;
 
-/// What begins every name.
+/// The prefix of every name.
 const PREFIX: &str = "org.apache.kafka";
 
-/// What managers know when metrics are due.
+/// The managers' contributions to a push.
 #[derive(Debug, Default, Clone)]
 pub struct Facts {
-    /// Whose metrics they are; `None` gives none.
+    /// The kind of client; no metrics for `None`.
     pub kind: Option<ClientKind>,
-    /// What tells this client from others (KIP-714, *resource labels*).
+    /// Attributes that identify the client (KIP-714, *resource labels*).
     pub resource: Vec<(&'static str, String)>,
-    /// Counts that only grow.
+    /// Counters.
     pub totals: Totals,
-    /// How long records have waited in the producer, since the last push.
+    /// Queue times of records in the producer since the last push.
     pub queue: DurationSum,
-    /// Rebalances that ended since the last push.
+    /// Durations of the rebalances that ended since the last push.
     pub rebalances: DurationSum,
-    /// Partitions that are assigned.
+    /// The number of assigned partitions.
     pub assigned: usize,
-    /// The part of the time in which the application waited for messages.
+    /// The fraction of time in which the application waited for messages.
     pub idle: Option<f64>,
 }
 
-/// What a row's value is made of.
+/// The computation of a metric's value.
 #[derive(Clone, Copy)]
 enum Value {
-    /// Average or maximum, in milliseconds; nothing where nothing was measured.
-    Avg(fn(&Told<'_>) -> DurationSum),
-    Max(fn(&Told<'_>) -> DurationSum),
-    /// The same for each broker.
+    /// Average or maximum in milliseconds; no value without measurements.
+    Avg(fn(&Input<'_>) -> DurationSum),
+    Max(fn(&Input<'_>) -> DurationSum),
+    /// The same per broker.
     AvgOfNodes,
     MaxOfNodes,
-    Ratio(fn(&Told<'_>) -> Option<f64>),
-    Count(fn(&Told<'_>) -> u64),
-    /// A count that only grows.
+    Ratio(fn(&Input<'_>) -> Option<f64>),
+    Count(fn(&Input<'_>) -> u64),
+    /// A counter.
     Total(fn(&Totals) -> u64),
 }
 
-/// What values are read from.
-struct Told<'a> {
+/// The input of the computations.
+struct Input<'a> {
     interval: &'a Interval,
     facts: &'a Facts,
 }
 
-/// One metric. `of` is whose it is, `None` both kinds'.
-struct Row {
+/// A metric. `of` is the kind of client that has it, `None` for both.
+struct MetricRow {
     of: Option<ClientKind>,
     name: &'static str,
     unit: &'static str,
@@ -63,8 +63,8 @@ const fn row(
     unit: &'static str,
     description: &'static str,
     value: Value,
-) -> Row {
-    Row {
+) -> MetricRow {
+    MetricRow {
         of,
         name,
         unit,
@@ -76,14 +76,14 @@ const fn row(
 const PRODUCER: Option<ClientKind> = Some(ClientKind::Producer);
 const CONSUMER: Option<ClientKind> = Some(ClientKind::Consumer);
 
-/// The average pause, over all answers to Produce requests.
-fn throttle(told: &Told<'_>) -> DurationSum {
-    let spans = &told.interval.spans;
+/// Returns the throttle times averaged over all Produce responses.
+fn throttle(input: &Input<'_>) -> DurationSum {
+    let spans = &input.interval.spans;
     spans.throttle.among(spans.produce.count())
 }
 
 #[rustfmt::skip]
-const METRICS: &[Row] = &[
+const METRICS: &[MetricRow] = &[
     row(None, "connection.creation.rate", "1", "Connections that were made, a second", Value::Ratio(|t| {
         let new = t.facts.totals.connections.saturating_sub(t.interval.before.connections);
         let seconds = t.interval.length.as_secs_f64();
@@ -126,7 +126,7 @@ const METRICS: &[Row] = &[
         Value::Max(|t| t.interval.spans.fetch)),
 ];
 
-/// The names of all metrics, without what they begin with.
+/// Returns the names of all metrics without their prefix.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     METRICS.iter().map(|row| row.name)
@@ -136,9 +136,9 @@ fn int(value: u64) -> Number {
     Number::Int(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
-/// What there is to tell. A metric of which nothing was measured is left out: 0 would be a lie.
+/// Returns the metrics of an interval. A metric without measurements is omitted, since 0 would be wrong.
 pub(super) fn metrics(interval: &Interval, facts: &Facts, delta: bool) -> Vec<Metric> {
-    let told = Told { interval, facts };
+    let input = Input { interval, facts };
     let Some(kind) = facts.kind else { return Vec::new() };
     let rows = METRICS.iter().filter(|row| row.of.is_none_or(|of| of == kind));
     let metrics = rows.map(|row| Metric {
@@ -149,18 +149,18 @@ pub(super) fn metrics(interval: &Interval, facts: &Facts, delta: bool) -> Vec<Me
             Value::Total(_) => Kind::Sum { delta },
             _ => Kind::Gauge,
         },
-        points: points(row.value, &told, delta),
+        points: points(row.value, &input, delta),
     });
     metrics.filter(|metric| !metric.points.is_empty()).collect()
 }
 
-fn points(value: Value, told: &Told<'_>, delta: bool) -> Vec<Point> {
+fn points(value: Value, input: &Input<'_>, delta: bool) -> Vec<Point> {
     let of_client = |value: Option<Number>| {
         let point = value.map(|value| Point { value, node_id: None });
         point.into_iter().collect()
     };
     let of_nodes = |read: fn(&DurationSum) -> Option<Number>| {
-        let nodes = told.interval.spans.round_trips.iter();
+        let nodes = input.interval.spans.round_trips.iter();
         let points = nodes.filter_map(|(node, span)| {
             let value = read(span)?;
             let node_id = Some(node.0);
@@ -169,15 +169,15 @@ fn points(value: Value, told: &Told<'_>, delta: bool) -> Vec<Point> {
         points.collect()
     };
     match value {
-        Value::Avg(span) => of_client(avg(&span(told))),
-        Value::Max(span) => of_client(max(&span(told))),
+        Value::Avg(span) => of_client(avg(&span(input))),
+        Value::Max(span) => of_client(max(&span(input))),
         Value::AvgOfNodes => of_nodes(avg),
         Value::MaxOfNodes => of_nodes(max),
-        Value::Ratio(ratio) => of_client(ratio(told).map(Number::Double)),
-        Value::Count(count) => of_client(Some(int(count(told)))),
+        Value::Ratio(ratio) => of_client(ratio(input).map(Number::Double)),
+        Value::Count(count) => of_client(Some(int(count(input)))),
         Value::Total(total) => {
-            let before = if delta { total(&told.interval.before) } else { 0 };
-            of_client(Some(int(total(&told.facts.totals).saturating_sub(before))))
+            let before = if delta { total(&input.interval.before) } else { 0 };
+            of_client(Some(int(total(&input.facts.totals).saturating_sub(before))))
         }
     }
 }

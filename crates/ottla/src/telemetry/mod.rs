@@ -1,12 +1,12 @@
 //! Client metrics for the cluster's operators (KIP-714), `enable.metrics.push`.
 //!
-//! - `manager`: asks a broker which metrics the cluster wants of this client, how often and in which form, and pushes them;
-//! - `measures`: what is measured between two pushes, nothing while nobody wants it;
-//! - `metrics`: the one table of metrics;
-//! - `otlp`: their form, OpenTelemetry's protocol buffers.
+//! - `manager`: requests the cluster's subscription (metrics, interval, encoding) from a broker, and pushes metrics;
+//! - `measures`: measurements between two pushes, none while there is no subscription;
+//! - `metrics`: the table of metrics;
+//! - `otlp`: their encoding in OpenTelemetry's protocol buffers.
 //!
-//! Brokers that have no receiver for metrics do not offer the requests; then nothing is sent. No connection is ever made
-//! for metrics: they go to a broker that is connected anyway.
+//! Brokers without a metrics receiver do not support the requests; then nothing is sent. No connection is opened for
+//! metrics: they are pushed to a broker that is connected already.
 
 mod manager;
 mod measures;

@@ -1,34 +1,33 @@
-//! Metrics as OpenTelemetry's protocol buffers (`opentelemetry.proto.metrics.v1.MetricsData`), as far as clients use them.
-//!
-//! Written by hand: a message is a handful of fields, and what generates code for protocol buffers is larger than this.
+//! The encoding of metrics in OpenTelemetry's protocol buffers (`opentelemetry.proto.metrics.v1.MetricsData`), as far as
+//! clients use it. A code generator for these few fields would be larger than this module.
 
 /// One measured value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Number {
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// Any number.
+    /// A floating-point number.
     Double(f64),
 }
 
-/// What a metric's values mean.
+/// The kind of a metric.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// The state at a time, or an average or a maximum over the interval.
+    /// A current value, or an average or a maximum over the interval.
     Gauge,
-    /// A count that only grows: since the client began, or with `delta` since the last push.
+    /// A counter: since the start of the client, or with `delta` since the last push.
     Sum {
-        /// Since the last push.
+        /// Whether it counts since the last push.
         delta: bool,
     },
 }
 
-/// A value with what it belongs to.
+/// A value and the broker that it belongs to.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Point {
     /// The value.
     pub(super) value: Number,
-    /// The broker that it is about.
+    /// The broker, `None` for the whole client.
     pub(super) node_id: Option<i32>,
 }
 
@@ -37,11 +36,11 @@ pub(super) struct Point {
 pub(super) struct Metric {
     /// The name, with Kafka's prefix.
     pub(super) name: String,
-    /// For people.
+    /// A description for operators.
     pub(super) description: &'static str,
     /// "ms", or "1" for counts and ratios.
     pub(super) unit: &'static str,
-    /// What the values mean.
+    /// The kind.
     pub(super) kind: Kind,
     /// The values.
     pub(super) points: Vec<Point>,
@@ -50,13 +49,13 @@ pub(super) struct Metric {
 /// The metrics of one push.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Document<'a> {
-    /// Facts about the client, by name.
+    /// Attributes of the client.
     pub(super) resource: &'a [(&'static str, String)],
     /// `client.software.name` and `client.software.version`.
     pub(super) scope: (&'a str, &'a str),
-    /// When what is told began, in nanoseconds of Unix time.
+    /// The start of the measured time, in nanoseconds of Unix time.
     pub(super) start_ns: u64,
-    /// When it was measured.
+    /// The time of the measurement, likewise.
     pub(super) time_ns: u64,
     /// The metrics.
     pub(super) metrics: &'a [Metric],
@@ -69,7 +68,7 @@ const BYTES: u32 = 2;
 const DELTA: u64 = 1;
 const CUMULATIVE: u64 = 2;
 
-/// A message that is being written.
+/// The buffer of a message.
 #[derive(Default)]
 struct Writer(Vec<u8>);
 
@@ -112,7 +111,7 @@ impl Writer {
         self.bytes(field, &inner.0);
     }
 
-    /// A `KeyValue`; `value` writes its `AnyValue`.
+    /// Writes a `KeyValue`; `value` writes its `AnyValue`.
     fn attribute(&mut self, field: u32, key: &str, value: impl FnOnce(&mut Writer)) {
         self.message(field, |w| {
             w.text(1, key);
@@ -122,7 +121,7 @@ impl Writer {
 }
 
 impl Document<'_> {
-    /// The bytes.
+    /// Encodes the document.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut data = Writer::default();
         data.message(1, |resource_metrics| {

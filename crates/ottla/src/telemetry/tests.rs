@@ -1,4 +1,4 @@
-//! The form of metrics, and which there are.
+//! The table of metrics and their encoding.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::stats::DurationSum;
 use crate::sys::Instant;
 use crate::types::{ClientKind, NodeId};
 
-/// One field of a protocol buffer: its number and what stands there.
+/// A field of a protocol buffer: its number and its content.
 #[derive(Debug, Clone, PartialEq)]
 enum Field {
     Number(u64, u64),
@@ -56,7 +56,7 @@ fn fields(mut bytes: &[u8]) -> Vec<Field> {
     fields
 }
 
-/// What stands in a field, with the fields in it.
+/// Returns the messages in a field.
 fn inside(fields: &[Field], number: u64) -> Vec<Vec<Field>> {
     let of = |f: &Field| match f {
         Field::Bytes(n, bytes) if *n == number => Some(self::fields(bytes)),
@@ -102,9 +102,9 @@ fn documents_have_the_fields_of_opentelemetry() {
     assert_eq!(inside(attribute, 2)[0], [text(1, "g")]);
     let scope_metrics = &inside(resource_metrics, 2)[0];
     assert_eq!(inside(scope_metrics, 1)[0], [text(1, "name"), text(2, "1.0")]);
-    let told = inside(scope_metrics, 2);
-    assert_eq!(told[0][..3], [text(1, "gauge"), text(2, "d"), text(3, "ms")]);
-    let points = inside(&inside(&told[0], 5)[0], 1);
+    let actual = inside(scope_metrics, 2);
+    assert_eq!(actual[0][..3], [text(1, "gauge"), text(2, "d"), text(3, "ms")]);
+    let points = inside(&inside(&actual[0], 5)[0], 1);
     let times = [Field::Fixed(2, 10), Field::Fixed(3, 20)];
     assert_eq!(points[0][..2], times);
     assert_eq!(points[0][2], Field::Fixed(4, 1.5f64.to_bits()));
@@ -112,7 +112,7 @@ fn documents_have_the_fields_of_opentelemetry() {
     assert_eq!(node[0], text(1, "node.id"));
     assert_eq!(inside(node, 2)[0], [Field::Number(3, 7)]);
     assert_eq!(points[1][2..], [Field::Fixed(6, u64::MAX)]);
-    for (metric, temporality) in [(&told[1], 1), (&told[2], 2)] {
+    for (metric, temporality) in [(&actual[1], 1), (&actual[2], 2)] {
         let sum = &inside(metric, 7)[0];
         assert_eq!(sum[1..], [Field::Number(2, temporality), Field::Number(3, 1)]);
     }
@@ -122,11 +122,11 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// Two seconds in which a broker answered three requests.
+/// Returns an interval of two seconds in which a broker has answered three requests.
 fn measured() -> Interval {
     let mut measures = Measures::default();
     measures.note_origin(1000);
-    measures.on_reply(NodeId(1), ApiKey::PRODUCE, ms(500)); // nobody wants it yet
+    measures.on_reply(NodeId(1), ApiKey::PRODUCE, ms(500)); // before the subscription
     measures.begin(Instant::ORIGIN, 5000, 3);
     for (api, took) in [(ApiKey::PRODUCE, 10), (ApiKey::PRODUCE, 30), (ApiKey::OFFSET_COMMIT, 8)] {
         measures.on_reply(NodeId(1), api, ms(took));
@@ -141,9 +141,9 @@ fn measured() -> Interval {
 }
 
 /// A name and its values with their brokers.
-type Told = (String, Vec<(Number, Option<i32>)>);
+type NamedValues = (String, Vec<(Number, Option<i32>)>);
 
-fn values(kind: ClientKind, interval: &Interval, delta: bool) -> Vec<Told> {
+fn values(kind: ClientKind, interval: &Interval, delta: bool) -> Vec<NamedValues> {
     let mut queue = DurationSum::default();
     queue.record(ms(4));
     let facts = Facts {
@@ -164,29 +164,29 @@ fn values(kind: ClientKind, interval: &Interval, delta: bool) -> Vec<Told> {
 }
 
 #[test]
-fn the_manual_names_every_metric_and_no_other() {
+fn the_manual_lists_exactly_the_metrics_of_the_table() {
     let manual = include_str!("../../../../docs/CLIENT_METRICS.md");
     let rows = manual
         .lines()
         .filter(|line| line.contains("| ms |") || line.contains("| 1 |"));
     let cells = rows.filter_map(|line| line.split('|').nth(1));
-    let told: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
-    assert_eq!(told, names().collect());
+    let actual: BTreeSet<&str> = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    assert_eq!(actual, names().collect());
 }
 
 #[test]
-fn a_producer_tells_what_it_measured() {
+fn metrics_of_a_producer_are_its_measurements() {
     let interval = measured();
     assert_eq!(
         (interval.origin_ns, interval.since_ns, interval.until_ns),
         (1_000_000_000, 5_000_000_000, 7_000_000_000)
     );
-    let told = values(ClientKind::Producer, &interval, false);
+    let actual = values(ClientKind::Producer, &interval, false);
     let one = |name: &str, value| (format!("producer.{name}"), vec![(value, None)]);
     let node = |name: &str, value| (format!("producer.{name}"), vec![(value, Some(1))]);
     use Number::{Double, Int};
     assert_eq!(
-        told,
+        actual,
         [
             one("connection.creation.rate", Double(1.0)),
             one("connection.creation.total", Int(5)),
@@ -203,13 +203,13 @@ fn a_producer_tells_what_it_measured() {
 }
 
 #[test]
-fn a_consumer_tells_nothing_of_what_did_not_happen() {
-    let told = values(ClientKind::Consumer, &measured(), true);
+fn metrics_without_measurements_are_omitted() {
+    let actual = values(ClientKind::Consumer, &measured(), true);
     let one = |name: &str, value| (format!("consumer.{name}"), vec![(value, None)]);
     use Number::{Double, Int};
-    assert_eq!(told[1], one("connection.creation.total", Int(2)));
+    assert_eq!(actual[1], one("connection.creation.total", Int(2)));
     assert_eq!(
-        told[4..],
+        actual[4..],
         [
             one("poll.idle.ratio.avg", Double(0.25)),
             one("coordinator.assigned.partitions", Int(2)),
