@@ -59,7 +59,7 @@ pub(super) struct SingleRequest {
     pending: PendingRequest,
     /// The schedule of metadata refreshes while the target is not connected.
     lookup: Attempts,
-    /// Whether the broker responds before the operation completes, see [`operation_timeout`].
+    /// Set if the broker responds before the operation completes, see [`operation_timeout`].
     is_async: bool,
 }
 

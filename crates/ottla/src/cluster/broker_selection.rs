@@ -26,7 +26,7 @@ pub(super) struct Candidates {
 /// The restrictions of a selection.
 #[derive(Default)]
 pub(super) struct Selection<'a> {
-    /// Whether a late broker is selected if there is no other one.
+    /// Allows a late broker if there is no other one.
     pub(super) or_late: bool,
     /// Brokers that are selected only if there are no others.
     pub(super) avoid: BTreeSet<NodeId>,

@@ -42,7 +42,7 @@ pub(super) struct BrokerUpdate {
     pub(super) listed: BTreeSet<NodeId>,
     /// Those that were unknown.
     pub(super) new: BTreeSet<NodeId>,
-    /// Whether brokers, cluster id or controller differ.
+    /// Set if brokers, cluster id or controller differ.
     pub(super) is_news: bool,
 }
 

@@ -80,7 +80,7 @@ pub struct Cluster {
     requests: MetadataRequests,
     calls: Calls,
     changes: VecDeque<Change>,
-    /// Whether "all brokers down" was reported and no broker has come up since.
+    /// Set from the report of "all brokers down" until a broker comes up.
     outage_reported: bool,
     /// The last failure of a connection, until one comes up.
     last_failure: Option<Error>,
@@ -281,7 +281,7 @@ impl Cluster {
     }
 
     fn next_wake(&mut self, ctx: &Ctx<'_>) -> Option<Instant> {
-        // What is due and was not sent just now waits for an event of a connection.
+        // Due requests that were not sent just now wait for an event of a connection.
         let work = [
             self.calls.next_wake(ctx.now),
             self.schedule.next_wake(),
@@ -307,7 +307,7 @@ impl Cluster {
 
     // ---------------------------------------------------------------- bootstrap
 
-    /// Adds bootstrap addresses or, if `client.dns.lookup` says so, the canonical names that they resolve to.
+    /// Adds bootstrap addresses or, depending on `client.dns.lookup`, the canonical names that they resolve to.
     pub fn add_bootstrap(&mut self, ctx: &mut Ctx<'_>, endpoints: &[Endpoint]) {
         if ctx.conf.client_dns_lookup == "resolve_canonical_bootstrap_servers_only" {
             self.canonical.add(ctx, endpoints);

@@ -48,11 +48,11 @@ pub(super) struct SentRequest {
     pub(super) sent_at: Instant,
     late_at: Instant,
     pub(super) is_late: bool,
-    /// Whether other requests were in flight on the connection before it. A broker answers in order, and one of them may
-    /// be a long poll.
+    /// Set if other requests were in flight on the connection before it. A broker answers in order, and one of them may be
+    /// a long poll.
     is_behind: bool,
     pub(super) subject: Subject,
-    /// Whether every topic was requested.
+    /// Set if every topic was requested.
     pub(super) all: bool,
 }
 

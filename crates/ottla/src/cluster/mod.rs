@@ -1,6 +1,6 @@
 //! Brokers, topics and coordinators.
 //!
-//! [`Cluster`] is the manager of metadata. Its parts know nothing of each other:
+//! [`Cluster`] is the manager of metadata. Its parts are independent of each other:
 //!
 //! - `brokers`: bootstrap addresses and the broker list; `bootstrap` parses addresses, `canonical` resolves their names;
 //! - `broker_selection`: the choice of a broker that any request can go to, and the attempts to connect to one;

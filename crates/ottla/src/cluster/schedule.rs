@@ -76,7 +76,7 @@ pub(super) struct RefreshSchedule {
     due: BTreeSet<(Instant, Arc<str>)>,
     /// When the broker list is refreshed if no topic is due before.
     brokers_due: Option<Instant>,
-    /// Whether the names of all topics are kept up to date.
+    /// Set while the names of all topics are kept up to date.
     lists_all: bool,
     /// When every topic is requested, unless that request is in flight.
     all_due: Option<Instant>,

@@ -25,7 +25,7 @@ pub(super) struct Topics {
 /// The effect of a response on a topic.
 pub(super) struct TopicUpdate {
     pub(super) name: Arc<str>,
-    /// Whether anything differs for producers and consumers.
+    /// Set if anything differs for producers and consumers.
     pub(super) is_news: bool,
 }
 

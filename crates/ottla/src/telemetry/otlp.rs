@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Gauge,
     /// A counter: since the start of the client, or with `delta` since the last push.
     Sum {
-        /// Whether it counts since the last push.
+        /// Set for a count since the last push.
         delta: bool,
     },
 }

@@ -1,4 +1,4 @@
-//! The cluster manager driven by hand: every broker is played here.
+//! The metadata manager without a core; the harness responds in place of the brokers.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -23,7 +23,7 @@ use crate::reply::Reply;
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::ClientKind;
 
-/// A metadata request that a broker was sent.
+/// A metadata request that a broker has received.
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) conn: ConnId,
@@ -33,7 +33,7 @@ pub(super) struct Asked {
     pub(super) host: String,
     /// `None` for all.
     pub(super) topics: Option<Vec<String>>,
-    /// Whether topics may be created.
+    /// `allow_auto_topic_creation`.
     pub(super) creates: bool,
     pub(super) at: Instant,
 }
@@ -57,22 +57,22 @@ pub(super) struct World {
     host_of: HashMap<ConnId, String>,
     /// Frames written, by connection.
     written: HashMap<ConnId, u64>,
-    /// Metadata requests that wait for an answer.
+    /// Unanswered metadata requests.
     pub(super) asked: Vec<Asked>,
-    /// Metadata requests answered or not.
+    /// All metadata requests.
     pub(super) asked_ever: Vec<Asked>,
     pub(super) looked_up: Vec<String>,
-    /// Names have no addresses.
+    /// Set if names have no addresses.
     pub(super) nameless: bool,
     /// Connections are refused.
     pub(super) refused: bool,
     /// Connections neither open nor fail.
     pub(super) hangs: bool,
-    /// Hosts where connections open and nothing is ever answered.
+    /// Hosts where connections open and requests are not answered.
     pub(super) frozen: BTreeSet<String>,
-    /// What hosts that are not frozen answer at once.
+    /// The immediate response of hosts that are not frozen.
     pub(super) answers: Option<MetadataResponse>,
-    /// The newest version of Metadata that brokers speak.
+    /// The newest version of Metadata that brokers support.
     pub(super) version: i16,
 }
 
@@ -283,13 +283,13 @@ impl World {
         self.connections.on_net(NetEvent::Received { conn, body }, self.now);
     }
 
-    /// Answers the latest request; gives the topics that it asked for.
+    /// Answers the latest request. Returns its topics.
     pub(super) fn answer(&mut self, response: &MetadataResponse) -> Option<Vec<String>> {
         let last = self.asked.len().checked_sub(1).expect("metadata was asked for");
         self.answer_at(last, response).topics
     }
 
-    /// Answers the request that stands at `index` of those that wait.
+    /// Answers the unanswered request at `index`.
     pub(super) fn answer_at(&mut self, index: usize, response: &MetadataResponse) -> Asked {
         let asked = self.asked.remove(index);
         self.respond(asked.conn, asked.correlation, response, asked.version);
@@ -319,7 +319,7 @@ impl World {
             .collect()
     }
 
-    /// Lets time pass, waking at every time that was asked for.
+    /// Advances the time, with a poll at every wake-up time of the manager.
     pub(super) fn run_ms(&mut self, ms: u64) {
         let end = self.now.plus_ms(ms);
         while self.now < end {
@@ -330,7 +330,7 @@ impl World {
         self.settle();
     }
 
-    /// Lets time pass until `done` or for `longest_ms`; gives how many milliseconds it took.
+    /// Advances the time until `done` or for `longest_ms`. Returns the milliseconds that it took.
     pub(super) fn ms_until(&mut self, longest_ms: u64, done: impl Fn(&mut World) -> bool) -> Option<u64> {
         let begin = self.now;
         for ms in 0..=longest_ms {
@@ -343,7 +343,7 @@ impl World {
         None
     }
 
-    /// Makes a metadata call of the application.
+    /// Begins a metadata call of the application.
     pub(super) fn call(&mut self, scope: MetadataScope, timeout_ms: u64) -> Arc<Reply<Result<MetadataReply, Error>>> {
         let reply = Reply::new();
         let mut ctx = ctx!(self);

@@ -19,7 +19,7 @@ fn leader(w: &World) -> Option<i32> {
     w.cluster.leader("t", 0).map(|n| n.0)
 }
 
-/// Has the topic asked for and gives this answer.
+/// Requests the topic and answers with this response.
 fn hear(w: &mut World, id: u8, leader: i32, epoch: i32) {
     w.cluster.request_refresh("t", w.now);
     w.ms_until(5000, |w| !w.asked.is_empty()).expect("it is asked for");
@@ -27,7 +27,7 @@ fn hear(w: &mut World, id: u8, leader: i32, epoch: i32) {
 }
 
 #[test]
-fn a_broker_that_takes_its_own_word_back_is_believed() {
+fn a_contradiction_from_the_same_broker_is_accepted() {
     // Without topic ids, a topic made again begins with leader epoch 0.
     let mut w = known(9, "one");
     hear(&mut w, 0, 2, 5); // from broker 1, no bootstrap address any more
@@ -37,7 +37,7 @@ fn a_broker_that_takes_its_own_word_back_is_believed() {
 }
 
 #[test]
-fn an_older_epoch_without_topic_ids_is_doubted_and_looked_into() {
+fn an_older_epoch_without_topic_ids_is_a_contradiction_and_refreshed() {
     let mut w = known(9, "boot");
     // The bootstrap address may lead to any broker: its word is not the word of a broker.
     let begin = w.now;
@@ -56,7 +56,7 @@ fn an_older_epoch_without_topic_ids_is_doubted_and_looked_into() {
 }
 
 #[test]
-fn enough_brokers_are_believed() {
+fn a_contradiction_from_a_quorum_of_brokers_is_accepted() {
     let mut w = known(9, "boot");
     let _ = w.connections.ready(BrokerKey::general(NodeId(1)), w.now);
     hear(&mut w, 0, 1, 0);
@@ -73,7 +73,7 @@ fn enough_brokers_are_believed() {
 }
 
 #[test]
-fn a_known_leader_ends_the_doubt() {
+fn a_response_with_the_known_leader_ends_a_contradiction() {
     let mut w = known(9, "boot");
     hear(&mut w, 0, 1, 4);
     assert!(w.cluster.topic("t").unwrap().is_incomplete());
@@ -83,7 +83,7 @@ fn a_known_leader_ends_the_doubt() {
 }
 
 #[test]
-fn a_topic_that_was_missing_has_no_past() {
+fn the_response_after_a_missing_topic_is_accepted() {
     let mut w = known(9, "boot");
     w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
@@ -96,7 +96,7 @@ fn a_topic_that_was_missing_has_no_past() {
 }
 
 #[test]
-fn what_is_known_of_partitions_outlives_an_error_that_passes() {
+fn partitions_outlast_a_transient_topic_error() {
     use ottla_protocol::ErrorCode as E;
     for (version, error, stays) in [
         (12, E::LEADER_NOT_AVAILABLE, true),
@@ -126,7 +126,7 @@ fn what_is_known_of_partitions_outlives_an_error_that_passes() {
 }
 
 #[test]
-fn leader_epochs_of_old_versions_are_not_relied_on() {
+fn leader_epochs_before_metadata_v9_are_ignored() {
     for version in [7, 8] {
         let mut w = known(version, "boot");
         assert_eq!(w.cluster.topic("t").unwrap().partition(0).unwrap().leader_epoch, -1);
@@ -136,7 +136,7 @@ fn leader_epochs_of_old_versions_are_not_relied_on() {
 }
 
 #[test]
-fn the_id_of_a_topic_that_was_replaced_is_doubted() {
+fn a_replaced_topic_id_is_a_contradiction() {
     let mut w = known(12, "boot");
     hear(&mut w, 2, 1, 0);
     assert_eq!(leader(&w), Some(1), "a topic made again");
@@ -149,9 +149,9 @@ fn the_id_of_a_topic_that_was_replaced_is_doubted() {
 }
 
 #[test]
-fn a_replaced_id_comes_back_when_it_was_not_older_after_all() {
+fn a_replaced_topic_id_is_accepted_from_a_quorum() {
     let mut w = known(12, "boot");
-    // This broker lagged behind, and nobody could know.
+    // This broker lagged behind, which the client could not detect.
     hear(&mut w, 2, 1, 0);
     let begin = w.now;
     while leader(&w) == Some(1) {
@@ -164,7 +164,7 @@ fn a_replaced_id_comes_back_when_it_was_not_older_after_all() {
 // ---------------------------------------------------------------- how long something is looked for
 
 #[test]
-fn a_stale_leader_is_looked_for_again_until_there_is_news() {
+fn request_refresh_repeats_until_there_is_news() {
     let mut w = known(12, "one");
     w.answers = Some(metadata(vec![topic("t", 1, &[(2, 5)])]));
     let before = w.asked_ever.len();
@@ -183,7 +183,7 @@ fn a_stale_leader_is_looked_for_again_until_there_is_news() {
 }
 
 #[test]
-fn a_suspicion_that_nothing_confirms_is_given_up() {
+fn request_refresh_without_news_ends_at_the_ordinary_interval() {
     let mut w = known(12, "one");
     w.answers = Some(metadata(vec![topic("t", 1, &[(2, 5)])]));
     let before = w.asked_ever.len();
@@ -194,7 +194,7 @@ fn a_suspicion_that_nothing_confirms_is_given_up() {
 }
 
 #[test]
-fn metadata_does_not_become_older_than_its_greatest_age() {
+fn metadata_is_refreshed_within_metadata_max_age_ms() {
     for (interval, age, every) in [("-1", "20000", 20), ("60000", "20000", 20), ("10000", "50000", 10)] {
         let mut w = World::with(
             "one",
@@ -217,7 +217,7 @@ fn metadata_does_not_become_older_than_its_greatest_age() {
 }
 
 #[test]
-fn topics_that_nobody_watches_are_not_asked_for() {
+fn unwatched_topics_are_not_refreshed() {
     let mut w = World::with("one", &[("topic.metadata.refresh.interval.ms", "5000")]);
     w.cluster.watch(&name("t"), w.now);
     w.cluster.watch(&name("u"), w.now);
@@ -233,7 +233,7 @@ fn topics_that_nobody_watches_are_not_asked_for() {
 }
 
 #[test]
-fn names_that_do_not_exist_are_not_kept() {
+fn missing_topics_are_not_kept() {
     let mut w = known(12, "one");
     let mut missing = topic("no-such", 0, &[]);
     missing.error_code = ottla_protocol::ErrorCode::UNKNOWN_TOPIC_OR_PARTITION.0;
@@ -243,7 +243,7 @@ fn names_that_do_not_exist_are_not_kept() {
     w.changes();
     assert!(reply.try_take().is_some_and(|r| r.is_ok()));
     assert!(w.cluster.topic("no-such").is_none());
-    // While somebody watches, it is remembered since when it has been missing.
+    // For a watched topic the time is kept since when it is missing.
     w.cluster.watch(&name("no-such"), w.now);
     w.run_ms(20);
     w.answer(&metadata(vec![missing.clone()]));
@@ -257,7 +257,7 @@ fn names_that_do_not_exist_are_not_kept() {
 }
 
 #[test]
-fn a_topic_that_a_list_of_all_does_not_name_is_asked_for_by_name() {
+fn a_topic_missing_from_a_listing_is_requested_by_name() {
     let settings = [
         ("topic.metadata.refresh.sparse", "false"),
         ("topic.metadata.refresh.interval.ms", "5000"),
@@ -280,7 +280,7 @@ fn a_topic_that_a_list_of_all_does_not_name_is_asked_for_by_name() {
 // ---------------------------------------------------------------- brokers that come and go
 
 #[test]
-fn what_a_leaving_broker_was_sent_may_still_be_answered() {
+fn requests_to_a_departed_broker_may_be_answered() {
     let mut w = known(12, "one");
     // A call waits at broker 1, which another broker names no more.
     let connection = BrokerKey::general(NodeId(1));
@@ -324,7 +324,7 @@ fn a_changed_address_is_connected_to() {
 }
 
 #[test]
-fn silence_for_long_begins_again_with_the_bootstrap_addresses() {
+fn unanswered_refreshes_trigger_a_rebootstrap() {
     for (strategy, forgets) in [("rebootstrap", true), ("none", false)] {
         let mut w = World::with(
             "boot",
@@ -349,7 +349,7 @@ fn silence_for_long_begins_again_with_the_bootstrap_addresses() {
 }
 
 #[test]
-fn an_answer_that_stands_behind_a_long_poll_is_waited_for() {
+fn a_request_behind_a_long_poll_delays_the_rebootstrap() {
     let settings = [
         ("metadata.recovery.rebootstrap.trigger.ms", "300"),
         ("fetch.wait.max.ms", "500"),
@@ -358,7 +358,7 @@ fn an_answer_that_stands_behind_a_long_poll_is_waited_for() {
     w.cluster.watch(&name("t"), w.now);
     w.settle();
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
-    // Whatever is under way on the only connection stands for the poll.
+    // A request in flight on the only connection takes the part of the long poll.
     let _before = w.call(crate::cluster::MetadataScope::AllTopics, 60_000);
     w.settle();
     w.cluster.request_refresh("t", w.now);

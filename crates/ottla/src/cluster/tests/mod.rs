@@ -1,4 +1,4 @@
-//! The cluster manager driven by hand.
+//! The metadata manager without a core.
 
 mod harness;
 mod leader_epoch;

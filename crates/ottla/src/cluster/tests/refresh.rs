@@ -1,4 +1,4 @@
-//! What is asked for when, and what answers do.
+//! Refreshes of metadata and the effects of responses.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use crate::sys::Rng;
 use crate::types::{ClientKind, NodeId};
 
 #[test]
-fn only_one_broker_is_connected_to_and_asked() {
+fn metadata_is_requested_from_one_broker() {
     let mut w = World::new("one,two,three");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -31,7 +31,7 @@ fn only_one_broker_is_connected_to_and_asked() {
 }
 
 #[test]
-fn the_bootstrap_brokers_are_picked_at_random() {
+fn bootstrap_brokers_are_picked_at_random() {
     let mut first = HashSet::new();
     for seed in 0..40 {
         let mut w = World::new("one,two,three");
@@ -43,7 +43,7 @@ fn the_bootstrap_brokers_are_picked_at_random() {
 }
 
 #[test]
-fn brokers_never_tried_come_first_and_an_outage_is_said_once() {
+fn untried_brokers_come_first_and_an_outage_is_reported_once() {
     let mut w = World::new("one,two,three");
     w.refused = true;
     w.run_ms(5_000);
@@ -64,7 +64,7 @@ fn brokers_never_tried_come_first_and_an_outage_is_said_once() {
 }
 
 #[test]
-fn an_older_leader_epoch_does_not_win() {
+fn an_older_leader_epoch_is_ignored() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -73,7 +73,7 @@ fn an_older_leader_epoch_does_not_win() {
     w.run_ms(500);
     w.answer(&metadata(vec![topic("t", 1, &[(1, 4)])]));
     assert_eq!(w.cluster.leader("t", 0), Some(NodeId(2)));
-    // A topic made again starts its epochs anew.
+    // The leader epochs of a recreated topic start over.
     w.cluster.request_refresh("t", w.now);
     w.run_ms(500);
     w.answer(&metadata(vec![topic("t", 9, &[(1, 0)])]));
@@ -83,7 +83,7 @@ fn an_older_leader_epoch_does_not_win() {
 }
 
 #[test]
-fn a_topic_without_leader_is_asked_for_again_more_and_more_slowly() {
+fn a_topic_without_leader_is_refreshed_at_growing_intervals() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     let mut asked = 0;
@@ -102,7 +102,7 @@ fn a_topic_without_leader_is_asked_for_again_more_and_more_slowly() {
     assert!(w.asked.is_empty(), "complete metadata is left alone");
 }
 
-/// What a hint says of broker 3.
+/// Returns the address of broker 3 in a leader hint.
 fn three() -> NodeInfo {
     NodeInfo {
         host: "three".into(),
@@ -112,7 +112,7 @@ fn three() -> NodeInfo {
 }
 
 #[test]
-fn a_leader_hint_is_news_only_with_a_newer_epoch() {
+fn a_leader_hint_needs_a_newer_epoch() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -132,13 +132,13 @@ fn a_leader_hint_is_news_only_with_a_newer_epoch() {
 }
 
 #[test]
-fn a_broker_that_a_leader_hint_makes_known_is_news_for_every_topic_that_it_leads() {
+fn a_new_broker_in_a_leader_hint_announces_every_topic_that_it_leads() {
     let mut w = World::new("one");
     for topic in ["t", "u"] {
         w.cluster.watch(&name(topic), w.now);
     }
     w.settle();
-    // No list of brokers has broker 3 yet: who wants to fetch from it waits.
+    // No broker list contains broker 3 yet: a fetch from it waits.
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)]), topic("u", 2, &[(3, 5)])]));
     w.changes();
     let mut ctx = ctx!(w);
@@ -148,7 +148,7 @@ fn a_broker_that_a_leader_hint_makes_known_is_news_for_every_topic_that_it_leads
 }
 
 #[test]
-fn calls_fail_at_their_deadline_with_the_last_reason() {
+fn calls_fail_at_their_deadline_with_the_last_error() {
     let mut w = World::new("one");
     w.refused = true;
     let reply = w.call(MetadataScope::AllTopics, 700);
@@ -176,7 +176,7 @@ fn a_call_keeps_its_deadline_while_a_connection_hangs() {
 }
 
 #[test]
-fn a_broker_that_left_is_forgotten() {
+fn a_broker_missing_from_the_broker_list_is_removed() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -191,7 +191,7 @@ fn a_broker_that_left_is_forgotten() {
 }
 
 #[test]
-fn an_outage_of_known_brokers_begins_again_with_the_bootstrap_addresses() {
+fn an_outage_of_all_brokers_triggers_a_rebootstrap() {
     for (strategy, forgets) in [("rebootstrap", true), ("none", false)] {
         let mut w = World::with("boot", &[("metadata.recovery.strategy", strategy)]);
         w.cluster.watch(&name("t"), w.now);
@@ -221,7 +221,7 @@ fn blacklisted_topics_stay_unknown() {
 }
 
 #[test]
-fn a_leader_that_no_broker_list_names_is_asked_for_again_soon() {
+fn a_leader_missing_from_the_broker_list_is_refreshed_soon() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -240,14 +240,14 @@ fn a_leader_that_no_broker_list_names_is_asked_for_again_soon() {
 }
 
 #[test]
-fn topics_are_created_where_the_settings_allow_it() {
+fn auto_creation_follows_allow_auto_create_topics() {
     use ClientKind::{Consumer, Producer};
     for (kind, setting, version, creates) in [
         (Producer, None, 12, true),
         (Producer, Some("false"), 12, false),
         (Consumer, None, 12, false),
         (Consumer, Some("true"), 12, true),
-        // There is no way to say it.
+        // The version has no flag for it.
         (Consumer, None, 3, true),
     ] {
         let settings: Vec<(&str, &str)> = setting.map(|s| ("allow.auto.create.topics", s)).into_iter().collect();
@@ -262,7 +262,7 @@ fn topics_are_created_where_the_settings_allow_it() {
 const CANONICAL: &[(&str, &str)] = &[("client.dns.lookup", "resolve_canonical_bootstrap_servers_only")];
 
 #[test]
-fn canonical_names_take_the_place_of_bootstrap_names() {
+fn canonical_names_replace_bootstrap_names() {
     let mut w = World::with("seed:9092", CANONICAL);
     w.settle();
     assert_eq!(w.looked_up[0], "seed");
@@ -308,7 +308,7 @@ fn canonical_look_ups_are_repeated_within_reconnect_backoff_max_ms() {
 }
 
 #[test]
-fn a_name_that_brokers_refuse_is_not_asked_for_again_and_again() {
+fn an_invalid_topic_name_is_refreshed_at_the_ordinary_interval() {
     let mut w = World::new("one");
     let mut refused = topic("#!$", 0, &[]);
     refused.error_code = ottla_protocol::ErrorCode::INVALID_TOPIC_EXCEPTION.0;

@@ -27,7 +27,7 @@ fn leader(w: &World) -> Option<i32> {
 }
 
 #[test]
-fn a_frozen_broker_does_not_hold_up_metadata() {
+fn a_frozen_broker_does_not_delay_metadata() {
     let mut w = three_brokers(&[]);
     w.frozen.insert(w.asked_ever[0].host.clone());
     w.answers = Some(three(vec![topic("t", 1, &[(3, 6)])]));
@@ -37,7 +37,7 @@ fn a_frozen_broker_does_not_hold_up_metadata() {
 }
 
 #[test]
-fn a_broker_that_did_not_answer_before_its_connection_ended_is_not_asked_next() {
+fn an_unresponsive_broker_is_avoided_after_its_connection_ends() {
     for pause_ms in 0..8 {
         let mut w = three_brokers(&[]);
         w.run_ms(pause_ms);
@@ -55,7 +55,7 @@ fn a_broker_that_did_not_answer_before_its_connection_ended_is_not_asked_next() 
 }
 
 #[test]
-fn a_frozen_bootstrap_broker_does_not_hold_up_the_start() {
+fn a_frozen_bootstrap_broker_does_not_delay_the_start() {
     for frozen in ["one", "two", "three"] {
         let mut w = World::new("one,two,three");
         w.frozen.insert(frozen.into());
@@ -68,7 +68,7 @@ fn a_frozen_bootstrap_broker_does_not_hold_up_the_start() {
 
 /// A firewall that forgets its connections leaves every one of them dead, and the brokers well.
 #[test]
-fn when_every_connection_is_dead_a_new_one_to_the_same_broker_is_asked() {
+fn with_only_late_connections_another_one_to_the_same_broker_is_used() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -91,7 +91,7 @@ fn when_every_connection_is_dead_a_new_one_to_the_same_broker_is_asked() {
 }
 
 #[test]
-fn an_address_that_leads_nowhere_does_not_hold_up_the_start() {
+fn an_unreachable_address_does_not_delay_the_start() {
     let mut w = World::new("one,two,three");
     w.hangs = true;
     w.cluster.watch(&name("t"), w.now);
@@ -104,7 +104,7 @@ fn an_address_that_leads_nowhere_does_not_hold_up_the_start() {
 }
 
 #[test]
-fn connections_to_whichever_broker_are_begun_one_by_one_and_few() {
+fn connections_to_any_broker_are_opened_one_by_one_up_to_a_limit() {
     let mut w = World::with(
         "one,two,three,four,five",
         &[("socket.connection.setup.timeout.ms", "60000")],
@@ -118,7 +118,7 @@ fn connections_to_whichever_broker_are_begun_one_by_one_and_few() {
 }
 
 #[test]
-fn a_busy_cluster_is_not_flooded() {
+fn requests_to_a_busy_cluster_are_bounded() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -144,7 +144,7 @@ fn a_busy_cluster_is_not_flooded() {
 }
 
 #[test]
-fn a_lone_slow_broker_is_asked_by_a_second_connection_and_no_more() {
+fn a_single_slow_broker_gets_one_more_connection() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
@@ -160,7 +160,7 @@ fn a_lone_slow_broker_is_asked_by_a_second_connection_and_no_more() {
 }
 
 #[test]
-fn a_late_answer_takes_nothing_back() {
+fn a_late_response_does_not_replace_newer_metadata() {
     let mut w = three_brokers(&[]);
     w.cluster.request_refresh("t", w.now);
     w.run_ms(4000);
@@ -170,7 +170,7 @@ fn a_late_answer_takes_nothing_back() {
     w.answer_at(1, &three(vec![topic("t", 2, &[(3, 0), (3, 0)])]));
     assert_eq!(leader(&w), Some(3));
     w.changes();
-    // The first broker tells of the topic that was there before, and of brokers that are no more.
+    // The response of the first broker has the former topic and former brokers.
     let mut old = metadata(vec![topic("t", 1, &[(2, 7)])]);
     old.brokers.truncate(1);
     w.answer_at(0, &old);
@@ -181,7 +181,7 @@ fn a_late_answer_takes_nothing_back() {
 }
 
 #[test]
-fn a_late_answer_brings_newer_leaders_of_the_same_topic() {
+fn a_late_response_brings_newer_leaders_of_the_same_topic_id() {
     let mut w = three_brokers(&[]);
     w.cluster.request_refresh("t", w.now);
     w.run_ms(4000);
@@ -191,7 +191,7 @@ fn a_late_answer_brings_newer_leaders_of_the_same_topic() {
 }
 
 #[test]
-fn a_late_answer_that_takes_a_leader_away_is_followed_up() {
+fn a_late_response_without_a_leader_is_followed_by_a_refresh() {
     let mut w = three_brokers(&[]);
     w.cluster.request_refresh("t", w.now);
     w.run_ms(4000);
@@ -204,7 +204,7 @@ fn a_late_answer_that_takes_a_leader_away_is_followed_up() {
 }
 
 #[test]
-fn what_is_urgent_does_not_wait_for_an_answer_about_every_topic() {
+fn an_urgent_topic_does_not_wait_for_a_listing() {
     let mut w = three_brokers(&[
         ("topic.metadata.refresh.sparse", "false"),
         ("topic.metadata.refresh.interval.ms", "10000"),
@@ -232,7 +232,7 @@ fn what_is_urgent_does_not_wait_for_an_answer_about_every_topic() {
 }
 
 #[test]
-fn a_call_is_not_held_up_by_a_frozen_broker() {
+fn a_frozen_broker_does_not_delay_a_call() {
     let mut w = three_brokers(&[]);
     w.frozen.insert(w.asked_ever[0].host.clone());
     w.answers = Some(three(Vec::new()));
@@ -246,7 +246,7 @@ fn a_call_is_not_held_up_by_a_frozen_broker() {
 }
 
 #[test]
-fn a_lost_answer_to_a_patient_call_is_noticed() {
+fn a_lost_response_to_a_call_without_deadline_is_noticed() {
     let mut w = World::new("one");
     let mut alone = metadata(vec![topic("t", 1, &[(1, 5)])]);
     alone.brokers.truncate(1);
@@ -271,7 +271,7 @@ fn listing(w: &World) -> Option<usize> {
 }
 
 #[test]
-fn a_listing_that_is_overtaken_is_asked_for_again() {
+fn an_overtaken_listing_is_repeated() {
     let mut w = three_brokers(&[]);
     // Two brokers are connected.
     w.cluster.request_refresh("t", w.now);
@@ -298,16 +298,16 @@ fn a_listing_that_is_overtaken_is_asked_for_again() {
 }
 
 #[test]
-fn who_begins_again_lists_again() {
+fn a_rebootstrap_repeats_the_listing() {
     let mut w = World::new("one");
-    // Brokers may ask for it from this version on.
+    // The first version in which brokers can request it.
     w.version = 13;
     w.cluster.watch(&name("t"), w.now);
     w.settle();
     w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
     w.cluster.list_all(w.now, true);
     w.run_ms(200);
-    // The second time there is nobody left to forget.
+    // The second time there is no broker to remove.
     for _ in 0..2 {
         let at = listing(&w).unwrap();
         let refused = MetadataResponse {
@@ -316,7 +316,7 @@ fn who_begins_again_lists_again() {
         };
         w.answer_at(at, &refused);
         w.run_ms(1000);
-        // One request a broker: what is asked for by name may come first.
+        // Brokers have one request each: the one by name may come first.
         while listing(&w).is_none() {
             w.answer(&metadata(vec![topic("t", 1, &[(2, 5)])]));
             w.run_ms(1000);
@@ -325,7 +325,7 @@ fn who_begins_again_lists_again() {
 }
 
 #[test]
-fn a_metadata_call_returns_after_the_client_has_learned_its_answer() {
+fn a_metadata_call_returns_after_its_response_is_applied() {
     let mut w = World::new("one");
     w.cluster.watch(&name("t"), w.now);
     w.settle();
