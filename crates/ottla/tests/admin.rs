@@ -311,7 +311,7 @@ fn what_may_have_been_done_is_not_asked_for_twice() {
     lose(ApiKey::CREATE_TOPICS);
     let error = c.create_topics(vec![topic("t")], &within(LONG)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TRANSPORT, "{error}");
-    assert!(error.message.contains("may have done"), "{error}");
+    assert!(error.message.contains("may have executed"), "{error}");
     assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("t")), Some(2));
     // Asking does no harm, and neither does checking.
     lose(ApiKey::DESCRIBE_CONFIGS);
@@ -400,7 +400,7 @@ fn an_impatient_caller_costs_no_connection() {
     });
     let error = c.delete_topics(vec!["t".into()], &within(SHORT)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
-    assert!(error.message.contains("may have done"), "{error}");
+    assert!(error.message.contains("may have executed"), "{error}");
     let error = c.list_groups(None, Some(SHORT)).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
     let listed = c.list_consumer_groups(GroupFilters::default(), &within(SHORT)).unwrap();

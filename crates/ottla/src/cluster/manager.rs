@@ -691,7 +691,7 @@ impl Cluster {
             if sent.all {
                 self.schedule.list_at(again);
             }
-            return self.rebootstrap(ctx, "a broker asked for it");
+            return self.rebootstrap(ctx, "a broker requested it");
         }
         self.schedule.note_answer();
         let is_newest = self.brokers.is_newest(sent.sent_at);
