@@ -146,7 +146,7 @@ fn an_answer_makes_the_next_pause_the_shortest_and_the_next_request_due() {
     let mut pending = PendingRequest::new(w.now, Instant::NEVER);
     pending.retry(&mut w.ctx(), unreachable());
     let pause = pending.retry(&mut w.ctx(), unreachable());
-    w.now = w.now + pause;
+    w.now += pause;
     pending.on_sent(key(), 1);
     pending.on_answer();
     assert!(pending.may_send(w.now));
