@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::bootstrap::Endpoint;
-use crate::connection::LookupId;
+use crate::connection::{LookupId, reconnect_backoff};
 use crate::context::Ctx;
 use crate::log::{DebugContexts, level};
 use crate::request::Attempts;
@@ -83,11 +83,9 @@ impl CanonicalNames {
 
 impl Pending {
     fn on_failed(&mut self, ctx: &mut Ctx<'_>, why: &str) -> String {
-        let (base, max) = (ctx.conf.reconnect_backoff_ms, ctx.conf.reconnect_backoff_max_ms);
-        let base = Duration::from_millis(base.into());
-        let max = Duration::from_millis(max.into()).max(base);
-        let doubled = base.saturating_mul(1 << self.attempts.failed().min(20));
-        let pause = ctx.rng.jitter(doubled.min(max), 0.25, 0.5);
+        let base = Duration::from_millis(ctx.conf.reconnect_backoff_ms.into());
+        let max = Duration::from_millis(ctx.conf.reconnect_backoff_max_ms.into());
+        let pause = reconnect_backoff(base, max, self.attempts.failed(), ctx.rng);
         self.lookup = None;
         self.attempts.back_off_for(ctx.now, pause);
         let text = format!("Failed to resolve '{}': {why}", self.endpoint);
