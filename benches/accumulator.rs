@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use criterion::{Criterion, Throughput};
-use ottla::producer::{Payload, Record};
-use ottla::types::PARTITION_UA;
+use ottla_core::producer::{Payload, Record};
+use ottla_core::types::PARTITION_UA;
 
 use crate::by_hand::ProducerByHand;
 

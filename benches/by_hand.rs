@@ -8,13 +8,13 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::{ClientHooks, Command, Core, CoreBuilder, DeliveryMode, Shared};
-use ottla::config::Conf;
-use ottla::connection::{ConnId, NetAction, NetEvent};
-use ottla::producer::{self, Accumulator};
-use ottla::reply::Reply;
-use ottla::sys::{Clock, Rng, SystemClock, Waker};
-use ottla::types::{ClientKind, Topic, TopicHooks};
+use ottla_core::client::{ClientHooks, Command, Core, CoreBuilder, DeliveryMode, Shared};
+use ottla_core::config::Conf;
+use ottla_core::connection::{ConnId, NetAction, NetEvent};
+use ottla_core::producer::{self, Accumulator};
+use ottla_core::reply::Reply;
+use ottla_core::sys::{Clock, Rng, SystemClock, Waker};
+use ottla_core::types::{ClientKind, Topic, TopicHooks};
 use ottla_mock::{BrokerId, Cluster, ClusterConfig, ConnectionId, Reply as BrokerReply, Time};
 
 const BROKER: BrokerId = BrokerId(1);

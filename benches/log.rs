@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{Criterion, Throughput};
-use ottla::log::{DebugContexts, Logger, level};
+use ottla_core::log::{DebugContexts, Logger, level};
 
 pub(crate) fn benchmarks(c: &mut Criterion) {
     let mut group = c.benchmark_group("log");

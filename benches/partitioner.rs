@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion};
-use ottla::producer::Partitioner;
+use ottla_core::producer::Partitioner;
 
 /// The hashing partitioners; others with the same hashes differ only for records without a key.
 const NAMES: [&str; 6] = [

@@ -111,7 +111,7 @@ def models():
     target = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "models"
     flags = f"{os.environ.get('RUSTFLAGS', '')} --cfg ottla_loom".strip()
     status, output = execute(
-        [CARGO, "test", "-p", "ottla", "--lib", "--profile", "models", "--target-dir", str(target),
+        [CARGO, "test", "-p", "ottla-core", "--lib", "--profile", "models", "--target-dir", str(target),
          "model_tests", "--", "--nocapture"], 3600, {"RUSTFLAGS": flags, "RUST_BACKTRACE": "0"})
     counts = re.search(r"^test result: \w+\. (\d+) passed; (\d+) failed", output, re.M)
     passed, failed = map(int, counts.groups()) if counts else (0, 0)

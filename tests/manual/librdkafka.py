@@ -144,7 +144,7 @@ class _Library:
 def _is_reference(path):
     """True if the library is librdkafka itself: this project's contains the names of its source files for panics."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(b"crates/ottla/src") < 0
+        return content.find(b"crates/core/src") < 0
 
 
 _PATH = LIB_DIR / "librdkafka.so.1"

@@ -4,9 +4,9 @@ use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ottla::error::Error;
-use ottla::event::{Event, Queue};
-use ottla::log::level;
+use ottla_core::error::Error;
+use ottla_core::event::{Event, Queue};
+use ottla_core::log::level;
 
 use crate::event;
 use crate::ffi::{Deadline, IntoC, Timeout};

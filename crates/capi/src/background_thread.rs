@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use ottla::error::{Error, ErrorCode};
-use ottla::event::Queue;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::Queue;
 
 /// The number of these threads in this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);

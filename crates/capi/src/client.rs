@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Weak};
 
-use ottla::client::{CallerPolling, Client, ClientHooks, DeliveryMode};
-use ottla::error::{Error, ErrorCode};
-use ottla::log::{DebugContexts, LogLine, level};
-use ottla::types::ClientKind;
+use ottla_core::client::{CallerPolling, Client, ClientHooks, DeliveryMode};
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::log::{DebugContexts, LogLine, level};
+use ottla_core::types::ClientKind;
 use parking_lot::Mutex;
 
 use crate::abi::{DESTROY_NO_CONSUMER_CLOSE, event_type};

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use ottla::config::{ConfError, ConfErrorKind, TopicConf, properties_show};
+use ottla_core::config::{ConfError, ConfErrorKind, TopicConf, properties_show};
 
 use crate::callbacks::{
     BackgroundEventCb, CloseSocketCb, ConnectCb, ConsumeCb, DrCb, DrMsgCb, ErrorCb, LogCb, OpenCb, PartitionsCb,

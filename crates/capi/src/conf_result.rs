@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use ottla::config::{ConfError, ConfErrorKind};
+use ottla_core::config::{ConfError, ConfErrorKind};
 
 use crate::ffi;
 

@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_int};
 
-use ottla::consumer::RebalanceProtocol;
-use ottla::error::{Error, ErrorCode};
-use ottla::types::{ClientKind, PARTITION_UA, PartitionOffset, TopicPartition, offset};
+use ottla_core::consumer::RebalanceProtocol;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::types::{ClientKind, PARTITION_UA, PartitionOffset, TopicPartition, offset};
 
 use crate::abi::PartitionList;
 use crate::errors::ErrorHandle;

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use ottla::error::ErrorCode;
-use ottla::event::{Delivery, expect_callbacks};
-use ottla::interceptor::{BrokerState, Interceptor, RequestInfo};
-use ottla::types::PartitionOffset;
+use ottla_core::error::ErrorCode;
+use ottla_core::event::{Delivery, expect_callbacks};
+use ottla_core::interceptor::{BrokerState, Interceptor, RequestInfo};
+use ottla_core::types::PartitionOffset;
 
 use crate::ffi::c_text;
 use crate::handle::Handle;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::OnceLock;
 
-use ottla::error::{Error, ErrorCode};
+use ottla_core::error::{Error, ErrorCode};
 
 use crate::abi::ErrDesc;
 use crate::ffi::{self, Owned, Tag, Tagged, boxed, c_text, exports};

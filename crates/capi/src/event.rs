@@ -4,11 +4,11 @@ use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
-use ottla::admin::{AdminOp, AdminResult};
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance};
-use ottla::log::{DebugContexts, LogLine};
-use ottla::types::{PartitionOffset, TopicPartition};
+use ottla_core::admin::{AdminOp, AdminResult};
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance};
+use ottla_core::log::{DebugContexts, LogLine};
+use ottla_core::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
 use crate::errors;

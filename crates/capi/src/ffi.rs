@@ -11,7 +11,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use ottla::error::{Error, ErrorCode};
+use ottla_core::error::{Error, ErrorCode};
 
 pub use handles::{AnyProcess, Lent, Owned, Tag, Tagged, boxed};
 

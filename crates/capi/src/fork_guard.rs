@@ -7,9 +7,9 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use ottla::client::Client;
-use ottla::sys;
-pub use ottla::sys::forks::depth;
+use ottla_core::client::Client;
+use ottla_core::sys;
+pub use ottla_core::sys::forks::depth;
 
 use crate::background_thread;
 

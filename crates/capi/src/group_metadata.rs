@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
-use ottla::error::{Error, ErrorCode};
+use ottla_core::error::{Error, ErrorCode};
 
 use crate::errors::ErrorHandle;
 use crate::ffi::{self, FromC, IntoC, Owned, Tag, Tagged, boxed, c_text, exports};
@@ -72,9 +72,9 @@ impl GroupMetadata {
     }
 
     /// As the core takes it.
-    pub fn to_core(&self) -> ottla::types::GroupMetadata {
+    pub fn to_core(&self) -> ottla_core::types::GroupMetadata {
         let text = |t: &CString| t.to_string_lossy().into_owned();
-        ottla::types::GroupMetadata {
+        ottla_core::types::GroupMetadata {
             group_id: text(&self.group_id),
             generation: self.generation,
             member_id: text(&self.member_id),

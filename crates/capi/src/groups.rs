@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use ottla::admin::{Group, GroupListing};
-use ottla::error::{Error, ErrorCode};
+use ottla_core::admin::{Group, GroupListing};
+use ottla_core::error::{Error, ErrorCode};
 use ottla_protocol::api::describe_groups::DescribedGroupMember;
 
 use crate::abi::{GroupInfo, GroupList, GroupMemberInfo, MetadataBroker};
@@ -141,7 +141,7 @@ exports! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ottla::types::NodeId;
+    use ottla_core::types::NodeId;
     use ottla_protocol::api::describe_groups::DescribedGroup;
 
     #[test]

@@ -6,12 +6,12 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use ottla::client::Client;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{Delivery, Queue};
-use ottla::log::{DebugContexts, LogLine, level};
-use ottla::reply::Reply;
-use ottla::types::{ClientKind, NameMap, PARTITION_UA, Topic, TopicHooks};
+use ottla_core::client::Client;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{Delivery, Queue};
+use ottla_core::log::{DebugContexts, LogLine, level};
+use ottla_core::reply::Reply;
+use ottla_core::types::{ClientKind, NameMap, PARTITION_UA, Topic, TopicHooks};
 use parking_lot::{Mutex, RwLock};
 
 use crate::abi::RdKafka;
@@ -496,7 +496,7 @@ fn partitioner(
     topic_opaque: usize,
     owner: &Weak<Handle>,
     slot: &HandleSlot,
-) -> ottla::types::PartitionerFn {
+) -> ottla_core::types::PartitionerFn {
     let (owner, slot) = (owner.clone(), slot.clone());
     Arc::new(move |_: &Topic, key, partition_count, message_opaque| {
         if slot.0.get().is_none() {

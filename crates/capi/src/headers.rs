@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 
 use crate::ffi::{self, Owned, Tag, Tagged, boxed, exports};
 

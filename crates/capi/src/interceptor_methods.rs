@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 
 use crate::ffi::exports;
 use crate::handle::Handle;

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 
 use crate::abi::RdKafka;
 use crate::callbacks::LogCb;
@@ -103,7 +103,7 @@ pub unsafe fn print_to(stream: *mut libc::FILE, text: &str) {
 /// Announces calls of the application's code to the core, unless the callback is the library's own.
 pub(crate) fn expect(callback: Option<LogCb>) {
     if callback.is_some_and(|own| !std::ptr::fn_addr_eq(own, PRINT)) {
-        ottla::event::expect_callbacks();
+        ottla_core::event::expect_callbacks();
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ottla::event::{Event, Queue};
-use ottla::log::LogLine;
+use ottla_core::event::{Event, Queue};
+use ottla_core::log::LogLine;
 use parking_lot::RwLock;
 
 use crate::abi::RdKafka;

@@ -11,9 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use ottla::error::ErrorCode;
-use ottla::event::{Chunk, ChunkMemory, DeliveredRecord, Delivery, Event, PartitionNotice, Queue, RecordRef};
-use ottla::types::{PersistStatus, TimestampType, offset};
+use ottla_core::error::ErrorCode;
+use ottla_core::event::{Chunk, ChunkMemory, DeliveredRecord, Delivery, Event, PartitionNotice, Queue, RecordRef};
+use ottla_core::types::{PersistStatus, TimestampType, offset};
 
 use crate::abi::MessageFields;
 use crate::errors;

@@ -2,8 +2,8 @@
 
 use std::ffi::{c_char, c_void};
 
-use ottla::cluster::{MetadataReply, MetadataScope};
-use ottla::error::{Error, ErrorCode};
+use ottla_core::cluster::{MetadataReply, MetadataScope};
+use ottla_core::error::{Error, ErrorCode};
 
 use crate::abi::{Metadata, MetadataBroker, MetadataPartition, MetadataTopic};
 use crate::arena::{Arena, count, in_one_piece};

@@ -67,7 +67,7 @@ fn dump(rk: &Handle) -> String {
         text,
         " type {}, {} threads",
         client.kind(),
-        ottla::client::Client::live_threads()
+        ottla_core::client::Client::live_threads()
     );
     if let Some(producer) = &client.shared().producer {
         let _ = writeln!(text, " {} records outstanding", producer.outstanding());

@@ -2,7 +2,7 @@
 
 use std::ffi::c_char;
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 
 use crate::ffi::{self, exports};
 use crate::handle::Handle;

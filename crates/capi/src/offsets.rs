@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ottla::client::CommitMode;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, Queue};
-use ottla::types::{PartitionOffset, TopicPartition};
+use ottla_core::client::CommitMode;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{Event, Queue};
+use ottla_core::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::PartitionList;
 use crate::callbacks::{Opaque, PartitionsCb};

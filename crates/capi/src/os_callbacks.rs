@@ -10,8 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use ottla::event::expect_callbacks;
-use ottla::transport::{Access, AddressFamily, CloseHook, ConnectHook, OpenHook, ResolveHook, SocketHook, SystemHooks};
+use ottla_core::event::expect_callbacks;
+use ottla_core::transport::{
+    Access, AddressFamily, CloseHook, ConnectHook, OpenHook, ResolveHook, SocketHook, SystemHooks,
+};
 
 use crate::callbacks::{Callbacks, CloseSocketCb, ConnectCb, Opaque, OpenCb, ResolveCb, SocketCb};
 use crate::cancel_guard;

@@ -2,8 +2,8 @@
 
 use std::ffi::c_void;
 
-use ottla::producer::Partitioner;
-use ottla::types::PARTITION_UA;
+use ottla_core::producer::Partitioner;
+use ottla_core::types::PARTITION_UA;
 
 use crate::ffi::{self, FromC, exports};
 use crate::handle::TopicHandle;

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::path::Path;
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 
 use crate::abi::RdKafkaConf;
 use crate::cancel_guard::CancelGuard;

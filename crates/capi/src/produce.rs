@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use ottla::client::Client;
-use ottla::error::{Error, ErrorCode};
-use ottla::producer::{HeadersIn, Payload, Record};
-use ottla::types::{ClientKind, PARTITION_UA, offset};
+use ottla_core::client::Client;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::producer::{HeadersIn, Payload, Record};
+use ottla_core::types::{ClientKind, PARTITION_UA, offset};
 
 use crate::abi::{MessageFields, Vu, msg_flag, purge_flag, vtype};
 use crate::errors::ErrorHandle;

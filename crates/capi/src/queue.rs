@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::io;
 use std::sync::Arc;
 
-use ottla::event::{Notify, Queue};
+use ottla_core::event::{Notify, Queue};
 
 use crate::abi::MessageFields;
 use crate::callbacks::{ConsumeCb, Opaque, QueueCb};

@@ -5,12 +5,12 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use ottla::client::{Client, ClientHooks};
-use ottla::config::Conf;
-use ottla::error::Error;
-use ottla::event::Event;
-use ottla::producer::{Partitioner, Payload, Record};
-use ottla::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition};
+use ottla_core::client::{Client, ClientHooks};
+use ottla_core::config::Conf;
+use ottla_core::error::Error;
+use ottla_core::event::Event;
+use ottla_core::producer::{Partitioner, Payload, Record};
+use ottla_core::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition};
 use ottla_protocol::compression::{Codec, compress, decompress};
 use ottla_protocol::record::{BatchParams, seal_batch};
 use ottla_protocol::varint;

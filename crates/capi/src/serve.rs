@@ -5,11 +5,11 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::consumer::RebalanceProtocol;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance};
-use ottla::log::level;
-use ottla::stats::Statistics;
+use ottla_core::consumer::RebalanceProtocol;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance};
+use ottla_core::log::level;
+use ottla_core::stats::Statistics;
 
 use crate::abi::MessageFields;
 use crate::callbacks::{ConsumeCb, Opaque};

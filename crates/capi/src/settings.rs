@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ottla::config::{ClientConfig, Conf, ConfError, TopicConfig};
-use ottla::error::Error;
-use ottla::types::ClientKind;
+use ottla_core::config::{ClientConfig, Conf, ConfError, TopicConfig};
+use ottla_core::error::Error;
+use ottla_core::types::ClientKind;
 
 use crate::callbacks::{Callbacks, LogCb};
 use crate::ffi::{Tag, Tagged};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use ottla::error::{Error, ErrorCode};
-use ottla::event::Queue;
-use ottla::types::{PartitionOffset, TopicPartition};
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::Queue;
+use ottla_core::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::MessageFields;
 use crate::callbacks::{ConsumeCb, Opaque};

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_char, c_void};
 
-use ottla::config::{Conf, TopicConf, TopicConfig};
-use ottla::error::Error;
-use ottla::types::ClientKind;
+use ottla_core::config::{Conf, TopicConf, TopicConfig};
+use ottla_core::error::Error;
+use ottla_core::types::ClientKind;
 
 use crate::callbacks::{MessageOrderCb, Opaque, PartitionerCb};
 use crate::conf_result::{conf_result, dump, put_value};

@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
-use ottla::error::ErrorCode;
-use ottla::types::{PartitionOffset, TopicPartition, offset};
+use ottla_core::error::ErrorCode;
+use ottla_core::types::{PartitionOffset, TopicPartition, offset};
 
 use crate::abi::{PartitionList, PartitionRow};
 use crate::ffi::{self, FromC, IntoC, exports};

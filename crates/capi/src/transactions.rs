@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ottla::error::{Error, ErrorCode};
-use ottla::producer::TransactionCall;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::producer::TransactionCall;
 
 use crate::abi::PartitionList;
 use crate::errors::ErrorHandle;

@@ -13,7 +13,7 @@ use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 use rdkafka::abi::{MessageFields, RdKafka, Vu, VuHeader, VuMem, VuValue, msg_flag, vtype};
 use rdkafka::client::{rd_kafka_destroy, rd_kafka_new, rd_kafka_poll};
 use rdkafka::conf::{rd_kafka_conf_new, rd_kafka_conf_set, rd_kafka_conf_set_dr_msg_cb};

@@ -8,14 +8,14 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::{Client, ClientHooks, CommitMode};
-use ottla::cluster::MetadataScope;
-use ottla::config::Conf;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::DeliveryMode;
-use ottla::producer::Record;
-use ottla::records::Payload;
-use ottla::types::{ClientKind, PARTITION_UA, Topic, TopicHooks, TopicPartition};
+use ottla_core::client::{Client, ClientHooks, CommitMode};
+use ottla_core::cluster::MetadataScope;
+use ottla_core::config::Conf;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::DeliveryMode;
+use ottla_core::producer::Record;
+use ottla_core::records::Payload;
+use ottla_core::types::{ClientKind, PARTITION_UA, Topic, TopicHooks, TopicPartition};
 
 /// Timeout of a child process, in seconds.
 const CHILD_S: u32 = 20;

@@ -1,32 +1,111 @@
 //! Ottla: an Apache Kafka client.
 //!
-//! Sending, fetching, group membership, transactions and metadata are decided by *managers*: plain structs without I/O,
-//! clock or threads. A [`core`] wires the managers of one client together. [`runtime`] owns the sockets and drives the core
-//! in production; a simulator drives the same core on virtual time. [`client`] is the application's handle.
+//! This crate is the client for applications in Rust. It re-exports a selection of [`ottla_core`], whose other items
+//! (managers, connections, event loop) are internal: they change without notice.
 //!
-//! `ARCHITECTURE.md` follows a produced and a fetched record through the modules.
+//! A [`Client`](client::Client) is a producer or a consumer with one I/O thread. It is configured by name
+//! ([`Conf`](config::Conf); the properties are those of `docs/CONFIGURATION.md`), and reports by events in queues.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use ottla::client::{Client, ClientHooks, DeliveryMode};
+//! use ottla::config::Conf;
+//! use ottla::event::Event;
+//! use ottla::producer::{Payload, Record};
+//! use ottla::types::{ClientKind, PARTITION_UA, TopicHooks};
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let mut conf = Conf::new();
+//!     // An embedded cluster takes the place of `bootstrap.servers`.
+//!     conf.set("test.mock.num.brokers", "1")?;
+//!     let (settings, topic_settings) = conf.finalize(ClientKind::Producer)?;
+//!     let hooks = ClientHooks { delivery: DeliveryMode::All, ..ClientHooks::default() };
+//!     let client = Client::new(ClientKind::Producer, settings, topic_settings, hooks)?;
+//!     let topic = client.topic("greetings", None, TopicHooks::default())?;
+//!     let record = Record { value: Payload::Copy(b"hello"), ..Record::default() };
+//!     client.produce(&topic, PARTITION_UA, record, false)?;
+//!     let report = client.main_queue().pop(Some(Duration::from_secs(10)));
+//!     let Some(Event::Delivery(delivery)) = report else {
+//!         return Err("no delivery report in ten seconds".into());
+//!     };
+//!     match &delivery.error {
+//!         None => println!("delivered to partition {}", delivery.partition),
+//!         Some(error) => return Err(error.to_string().into()),
+//!     }
+//!     client.destroy();
+//!     Ok(())
+//! }
+//! ```
 
-pub mod admin;
-pub mod client;
-pub mod cluster;
-pub mod config;
-pub mod connection;
-pub mod consumer;
-pub mod context;
-pub mod core;
-pub mod error;
-pub mod event;
-pub mod interceptor;
-pub mod log;
-pub mod memory;
-pub mod producer;
-pub mod records;
-pub mod reply;
-pub mod request;
-pub mod runtime;
-pub mod sasl;
-pub mod stats;
-pub mod sys;
-pub mod telemetry;
-pub mod transport;
-pub mod types;
+/// Administration of topics, settings and groups.
+pub mod admin {
+    pub use ottla_core::admin::{
+        AdminOp, AdminOutcome, AdminResult, AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery,
+        ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, Destination, Group, GroupFilters,
+        GroupListing, NewPartitions, NewTopic, Options, Request, ResourceResult, ResourceType, TopicResult,
+    };
+}
+
+/// The client.
+pub mod client {
+    pub use ottla_core::client::{CallerPolling, Client, ClientHooks, CommitMode, DeliveryMode, NameHook};
+    pub use ottla_core::cluster::{MetadataReply, MetadataScope};
+}
+
+/// Configuration by name.
+pub mod config {
+    pub use ottla_core::config::{ClientConfig, Conf, ConfError, ConfErrorKind, IntoText, TopicConf, TopicConfig};
+}
+
+/// Consumer: groups and rebalances.
+pub mod consumer {
+    pub use ottla_core::consumer::{GroupInfo, OffsetsResult, RebalanceProtocol};
+}
+
+/// Errors.
+pub mod error {
+    pub use ottla_core::error::{Action, Error, ErrorCode, Fault};
+}
+
+/// Events and the queues that hold them.
+pub mod event {
+    pub use ottla_core::event::{
+        Chunk, CommitResult, DeliveredRecord, Delivery, Event, PartitionNotice, PartitionState, Queue, Rebalance,
+        RecordRef, Throttle,
+    };
+}
+
+/// Functions of the application that the client calls for requests, records and states.
+pub mod interceptor {
+    pub use ottla_core::interceptor::{BrokerState, Interceptor, RequestInfo};
+}
+
+/// Log lines and their contexts.
+pub mod log {
+    pub use ottla_core::log::{DebugContexts, LogLine, LogSink, level};
+}
+
+/// Producer: records and partitioners.
+pub mod producer {
+    pub use ottla_core::producer::{Partitioner, Payload, Record};
+    pub use ottla_core::records::HeadersIn;
+}
+
+/// Replies to calls that continue in the background.
+pub mod reply {
+    pub use ottla_core::reply::Reply;
+}
+
+/// Statistics, with `statistics.interval.ms`.
+pub mod stats {
+    pub use ottla_core::stats::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
+}
+
+/// Topics, partitions, offsets and other vocabulary.
+pub mod types {
+    pub use ottla_core::types::{
+        ClientKind, GroupMetadata, NodeId, PARTITION_UA, PartitionOffset, PersistStatus, TimestampType, Topic,
+        TopicHooks, TopicPartition, offset,
+    };
+}

@@ -10,7 +10,7 @@
 
 use std::io::Read;
 
-use ottla::producer::{Payload, Record};
+use ottla_core::producer::{Payload, Record};
 use ottla_processor::{Input, Output, ProcessError, Processor, ProcessorConf};
 
 fn add_plus(output_topic: &str, input: &Input<'_>, output: &mut Output) -> Result<(), ProcessError> {

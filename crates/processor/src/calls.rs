@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::{Command as ClientCommand, Shared};
-use ottla::consumer::{Command as ConsumerCommand, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol};
-use ottla::error::Error;
-use ottla::producer::{Command as ProducerCommand, TransactionCall};
-use ottla::reply::Reply;
-use ottla::sys::Instant;
-use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition};
+use ottla_core::client::{Command as ClientCommand, Shared};
+use ottla_core::consumer::{Command as ConsumerCommand, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol};
+use ottla_core::error::Error;
+use ottla_core::producer::{Command as ProducerCommand, TransactionCall};
+use ottla_core::reply::Reply;
+use ottla_core::sys::Instant;
+use ottla_core::types::{GroupMetadata, PartitionOffset, TopicPartition};
 
 /// A pending reply.
 #[derive(Debug)]

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use ottla::client::Shared;
-use ottla::error::{Error, ErrorCode};
-use ottla::producer::{HeadersIn, Payload, Record};
-use ottla::types::{PARTITION_UA, TopicHooks};
+use ottla_core::client::Shared;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::producer::{HeadersIn, Payload, Record};
+use ottla_core::types::{PARTITION_UA, TopicHooks};
 
 /// A header's name and value.
 type OwnedHeader = (Vec<u8>, Option<Vec<u8>>);

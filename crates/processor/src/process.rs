@@ -1,9 +1,9 @@
 //! The application's processing of records.
 
 use crate::output::Output;
-use ottla::error::Error;
-use ottla::event::RecordRef;
-use ottla::types::TopicPartition;
+use ottla_core::error::Error;
+use ottla_core::event::RecordRef;
+use ottla_core::types::TopicPartition;
 
 /// A record to be processed.
 #[derive(Debug, Clone, Copy)]

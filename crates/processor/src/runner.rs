@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::process::{Process, ProcessError};
 use crate::settings::ProcessorConf;
 use crate::worker::{Turn, Worker};
-use ottla::client::{Client, ClientHooks};
-use ottla::error::Error;
-use ottla::event::{DeliveryMode, Queue};
-use ottla::log::LogSink;
-use ottla::sys::Rng;
-use ottla::types::ClientKind;
+use ottla_core::client::{Client, ClientHooks};
+use ottla_core::error::Error;
+use ottla_core::event::{DeliveryMode, Queue};
+use ottla_core::log::LogSink;
+use ottla_core::sys::Rng;
+use ottla_core::types::ClientKind;
 use std::sync::atomic::AtomicBool;
 
 /// Maximum wait of a turn.
@@ -21,7 +21,7 @@ const TURN_WAIT_MAX: Duration = Duration::from_secs(1);
 ///
 /// ```no_run
 /// use ottla_processor::{Input, Output, ProcessError, Processor, ProcessorConf};
-/// use ottla::producer::{Payload, Record};
+/// use ottla_core::producer::{Payload, Record};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
 /// let mut conf = ProcessorConf::new("shout", &["words"]);

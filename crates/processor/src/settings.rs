@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use ottla::config::{Applies, Conf};
-use ottla::error::{Error, ErrorCode};
-use ottla::sys::Rng;
+use ottla_core::config::{Applies, Conf};
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::sys::Rng;
 
 /// The processing guarantee (`processing.guarantee`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

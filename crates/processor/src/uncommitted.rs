@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ottla::event::PartitionState;
-use ottla::sys::Instant;
-use ottla::types::{PartitionOffset, TopicPartition};
+use ottla_core::event::PartitionState;
+use ottla_core::sys::Instant;
+use ottla_core::types::{PartitionOffset, TopicPartition};
 
 /// A range of processed records of one partition.
 #[derive(Debug)]

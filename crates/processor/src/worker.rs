@@ -9,12 +9,12 @@ use crate::output::Output;
 use crate::process::{Input, Process, ProcessError};
 use crate::settings::{Guarantee, LoopSettings};
 use crate::uncommitted::Uncommitted;
-use ottla::client::Shared;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{Chunk, Event, PartitionNotice, Rebalance};
-use ottla::producer::TransactionCall;
-use ottla::sys::Instant;
-use ottla::types::{PartitionOffset, TopicPartition};
+use ottla_core::client::Shared;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{Chunk, Event, PartitionNotice, Rebalance};
+use ottla_core::producer::TransactionCall;
+use ottla_core::sys::Instant;
+use ottla_core::types::{PartitionOffset, TopicPartition};
 
 /// Timeout of one attempt of a call to the cluster; retriable failures are retried.
 const CALL_TIMEOUT_MS: u64 = 30_000;

@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ottla::client::{Client, ClientHooks};
-use ottla::config::Conf;
-use ottla::error::Error;
-use ottla::event::Event;
-use ottla::producer::{Payload, Record};
-use ottla::types::{ClientKind, TopicHooks, TopicPartition};
+use ottla_core::client::{Client, ClientHooks};
+use ottla_core::config::Conf;
+use ottla_core::error::Error;
+use ottla_core::event::Event;
+use ottla_core::producer::{Payload, Record};
+use ottla_core::types::{ClientKind, TopicHooks, TopicPartition};
 use ottla_processor::{Input, Output, Process, ProcessError, Processor, ProcessorConf, Stopper};
 
 const DEADLINE: Duration = Duration::from_secs(60);

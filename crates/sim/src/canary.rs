@@ -2,7 +2,7 @@
 //! effect of a bug inside.
 
 use bytes::Bytes;
-use ottla::event::Event;
+use ottla_core::event::Event;
 use ottla_protocol::Frame;
 
 /// A deliberate bug.

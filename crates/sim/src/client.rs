@@ -2,13 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use ottla::client::{ClientHooks, Core, CoreBuilder, Shared};
-use ottla::config::{Conf, TopicConf};
-use ottla::connection::NetEvent;
-use ottla::event::DeliveryMode;
-use ottla::log::{LogLine, LogSink};
-use ottla::sys::Rng;
-use ottla::types::{ClientKind, PartitionerFn, Topic, TopicHooks};
+use ottla_core::client::{ClientHooks, Core, CoreBuilder, Shared};
+use ottla_core::config::{Conf, TopicConf};
+use ottla_core::connection::NetEvent;
+use ottla_core::event::DeliveryMode;
+use ottla_core::log::{LogLine, LogSink};
+use ottla_core::sys::Rng;
+use ottla_core::types::{ClientKind, PartitionerFn, Topic, TopicHooks};
 
 use crate::check::{AppCounters, own_choice};
 use crate::clock::{ClientClock, Time, WakeFlag};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
-use ottla::sys::{Clock, Instant, Waker};
+use ottla_core::sys::{Clock, Instant, Waker};
 
 /// The wall clock at the start of a world, in milliseconds since 1970, for a client without skew.
 pub(crate) const WALL_START_MS: i64 = 1_700_000_000_000;

@@ -425,10 +425,10 @@ pub(crate) fn of_partitions(api: ApiKey) -> Option<&'static [ErrorCode]> {
 }
 
 /// Returns true when clients may get a code from responses to other requests than Produce.
-pub(crate) fn is_in_other_responses(code: ottla::error::ErrorCode) -> bool {
+pub(crate) fn is_in_other_responses(code: ottla_core::error::ErrorCode) -> bool {
     let rows = [ApiKey::METADATA, ApiKey::INIT_PRODUCER_ID].into_iter().filter_map(of);
     let mut codes = rows.flat_map(|row| [row.passing, row.fatal, row.whole].concat());
-    codes.any(|reported| ottla::error::ErrorCode::from(reported.0) == code)
+    codes.any(|reported| ottla_core::error::ErrorCode::from(reported.0) == code)
 }
 
 /// Returns the error codes of an API.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use ottla::connection::{ConnId, LookupId};
+use ottla_core::connection::{ConnId, LookupId};
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::ApiKey;
 

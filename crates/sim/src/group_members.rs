@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::check::Tp;
 use crate::plan::{GroupProtocol, GroupsPlan, MemberPlan};
 use crate::rng::SeededRng;
-use ottla::connection::ConnId;
+use ottla_core::connection::ConnId;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::consumer_group_heartbeat::TopicPartitions;
 

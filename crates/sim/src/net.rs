@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use ottla::connection::{CloseReason, ConnId, FrameReader, NetEvent};
+use ottla_core::connection::{CloseReason, ConnId, FrameReader, NetEvent};
 use ottla_mock::BrokerId;
 use ottla_protocol::Frame;
 

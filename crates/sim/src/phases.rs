@@ -160,7 +160,7 @@ fn end_clients(world: &mut World) {
         if world.txn_workers.belongs_to_loop(client) {
             continue;
         }
-        world.shared(client).send(ottla::client::Command::Terminate);
+        world.shared(client).send(ottla_core::client::Command::Terminate);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ottla::connection::ConnId;
+use ottla_core::connection::ConnId;
 use ottla_protocol::Uuid;
 
 use crate::message::MessageId;

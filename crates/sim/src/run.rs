@@ -1,7 +1,7 @@
 //! The loop of a world: sets it up and handles its events in the order of their times.
 
-use ottla::connection::NetEvent;
-use ottla::sys::{Clock, Instant};
+use ottla_core::connection::NetEvent;
+use ottla_core::sys::{Clock, Instant};
 use ottla_mock::{BrokerId, Time as ClusterTime};
 use ottla_protocol::ApiKey;
 
@@ -148,7 +148,7 @@ impl Run {
                 }
             }
             WorldEvent::Refused { client, conn } => {
-                let reason = ottla::connection::CloseReason::Io("Connection refused".into());
+                let reason = ottla_core::connection::CloseReason::Io("Connection refused".into());
                 world.deliver_net_event(client, NetEvent::Closed { conn, reason });
             }
             WorldEvent::Cluster => {

@@ -1,7 +1,7 @@
 //! Starts the clients of a world with their applications.
 
-use ottla::event::DeliveryMode;
-use ottla::types::ClientKind;
+use ottla_core::event::DeliveryMode;
+use ottla_core::types::ClientKind;
 
 use crate::canary::Canary;
 use crate::chain::topic;

@@ -1,7 +1,7 @@
 //! Transport of bytes between clients and brokers over the virtual network.
 
 use bytes::Bytes;
-use ottla::connection::{CloseReason, ConnId, NetAction, NetEvent};
+use ottla_core::connection::{CloseReason, ConnId, NetAction, NetEvent};
 use ottla_mock::{BrokerId, ConnectionId, Delivery, Outgoing, Reply, Time};
 use ottla_protocol::{ApiKey, Frame};
 

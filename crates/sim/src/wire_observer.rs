@@ -1,8 +1,8 @@
 //! Observation of requests and responses as they pass the network, for the checkers and the trace.
 
 use bytes::Bytes;
-use ottla::connection::ConnId;
-use ottla::error::ErrorCode;
+use ottla_core::connection::ConnId;
+use ottla_core::error::ErrorCode;
 use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, TopicPartitions};
 use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::produce::{PartitionProduceResponse, ProduceRequest};

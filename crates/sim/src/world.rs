@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use ottla::client::{Core, Shared};
-use ottla::connection::NetEvent;
-use ottla::sys::Instant;
+use ottla_core::client::{Core, Shared};
+use ottla_core::connection::NetEvent;
+use ottla_core::sys::Instant;
 use ottla_mock::Cluster;
 use ottla_protocol::ApiKey;
 

@@ -1,6 +1,6 @@
 //! Documents that are generated from tables.
 //!
-//! The tables live in the crate `ottla`, whose examples print them; running those, rather than depending on the crate,
+//! The tables live in the crate `ottla-core`, whose examples print them; running those, rather than depending on the crate,
 //! keeps the other checks independent of whether the client compiles.
 
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 /// A document, and what it comes from.
 struct Manual {
     file: &'static str,
-    /// The example of `ottla` that prints it.
+    /// The example of `ottla-core` that prints it.
     example: &'static str,
     table: &'static str,
     command: &'static str,
@@ -71,14 +71,14 @@ impl Manual {
 
     fn print(&self, root: &Path) -> Result<String, String> {
         let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["run", "-q", "-p", "ottla", "--example", self.example])
+            .args(["run", "-q", "-p", "ottla-core", "--example", self.example])
             .current_dir(root)
             .stderr(Stdio::inherit())
             .output()
             .map_err(|e| format!("cargo: {e}"))?;
         if !output.status.success() {
             return Err(format!(
-                "the manual could not be printed: ottla's example `{}` failed",
+                "the manual could not be printed: ottla-core's example `{}` failed",
                 self.example
             ));
         }

@@ -2,8 +2,8 @@
 
 use std::ffi::{CStr, c_char};
 
-use ottla::admin::AdminOp;
-use ottla::error::{Error, ErrorCode};
+use ottla_core::admin::AdminOp;
+use ottla_core::error::{Error, ErrorCode};
 
 use crate::event::EventHandle;
 use crate::ffi::{self, FromC, Owned, Tagged};

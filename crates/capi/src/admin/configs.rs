@@ -2,11 +2,11 @@
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
-use ottla::admin::{
+use ottla_core::admin::{
     AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, ConfigSynonym, Request,
     ResourceResult, ResourceType,
 };
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 
 use super::begin;
 use super::common::{Pointers, copy_array, destroy_array, error_of, text_of};

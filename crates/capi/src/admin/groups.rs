@@ -2,8 +2,8 @@
 
 use std::ffi::c_char;
 
-use ottla::admin::{AdminOp, GroupFilters};
-use ottla::error::ErrorCode;
+use ottla_core::admin::{AdminOp, GroupFilters};
+use ottla_core::error::ErrorCode;
 
 use super::common::{nothing, result_of};
 use super::listing::ListingHandle;

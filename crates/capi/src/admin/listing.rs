@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use ottla::admin::{AdminOutcome, ConsumerGroupListing};
+use ottla_core::admin::{AdminOutcome, ConsumerGroupListing};
 
 use super::common::Pointers;
 use crate::errors::ErrorHandle;

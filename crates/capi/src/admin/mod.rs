@@ -8,7 +8,7 @@ pub mod options;
 pub mod results;
 pub mod topics;
 
-use ottla::admin::Request;
+use ottla_core::admin::Request;
 
 use crate::ffi;
 use crate::handle::Handle;

@@ -3,9 +3,9 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
-use ottla::admin::{GroupFilters, Options};
-use ottla::error::ErrorCode;
-use ottla::types::NodeId;
+use ottla_core::admin::{GroupFilters, Options};
+use ottla_core::error::ErrorCode;
+use ottla_core::types::NodeId;
 
 use super::common::refused;
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, exports};

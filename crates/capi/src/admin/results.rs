@@ -2,8 +2,8 @@
 
 use std::ffi::{CString, c_char};
 
-use ottla::admin::{AdminOp, AdminOutcome, AdminResult, TopicResult};
-use ottla::error::ErrorCode;
+use ottla_core::admin::{AdminOp, AdminOutcome, AdminResult, TopicResult};
+use ottla_core::error::ErrorCode;
 
 use super::common::{Pointers, error_of, nothing, result_of};
 use super::configs::ConfigResourceHandle;

@@ -2,8 +2,8 @@
 
 use std::ffi::{CString, c_char, c_int};
 
-use ottla::admin::{NewPartitions, NewTopic, Request};
-use ottla::error::ErrorCode;
+use ottla_core::admin::{NewPartitions, NewTopic, Request};
+use ottla_core::error::ErrorCode;
 
 use super::begin;
 use super::common::{BROKERS_MAX, PARTITIONS_MAX, copy_array, destroy_array, refused, replicas, text_of};

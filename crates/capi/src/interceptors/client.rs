@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 use parking_lot::Mutex;
 
 use super::{

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, c_char, c_int};
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 use parking_lot::Mutex;
 
 use super::{Intercepted, Method, Methods, OnConfDestroy, OnConfDup, OnConfSet, OnNew};

@@ -10,7 +10,7 @@ pub mod conf;
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 
 pub use client::{ClientMethods, Interceptors};
 pub use conf::ConfInterceptors;

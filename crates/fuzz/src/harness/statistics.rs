@@ -1,6 +1,6 @@
 //! Invariants of a client's statistics.
 
-use ottla::stats::{Partition, Statistics, Summary};
+use ottla_core::stats::{Partition, Statistics, Summary};
 
 /// Interval of the statistics, in milliseconds.
 pub(crate) const INTERVAL_MS: &str = "4000";

@@ -1,8 +1,8 @@
 //! Settings. An input is lines of `name=value`, as configuration files have them; addresses are one line.
 
-use ottla::cluster::parse_endpoints;
-use ottla::config::{Conf, TopicConf};
-use ottla::types::ClientKind;
+use ottla_core::cluster::parse_endpoints;
+use ottla_core::config::{Conf, TopicConf};
+use ottla_core::types::ClientKind;
 
 use crate::memory::within;
 use crate::{Seen, Verdict};

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::{ClientHooks, Command as CoreCommand};
-use ottla::consumer::{Command, CommitTarget, OffsetsResult};
-use ottla::error::{Error, ErrorCode};
-use ottla::event::Event;
-use ottla::reply::Reply;
-use ottla::types::{ClientKind, PartitionOffset, Topic, TopicPartition, offset};
+use ottla_core::client::{ClientHooks, Command as CoreCommand};
+use ottla_core::consumer::{Command, CommitTarget, OffsetsResult};
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::Event;
+use ottla_core::reply::Reply;
+use ottla_core::types::{ClientKind, PartitionOffset, Topic, TopicPartition, offset};
 
 use crate::harness::{Harness, TOPICS, one_of, pause_ms};
 use crate::input::Input;

@@ -1,7 +1,7 @@
 //! The reader that cuts a byte stream into frames. An input is how the stream is split, and the stream.
 
 use bytes::Bytes;
-use ottla::connection::{CloseReason, FrameReader};
+use ottla_core::connection::{CloseReason, FrameReader};
 
 use crate::input::Input;
 use crate::memory::within;

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::{ClientHooks, Command};
-use ottla::event::{DeliveryMode, Event};
-use ottla::producer::{self, Record, TransactionCall, TransactionReply};
-use ottla::records::{HeadersIn, Payload};
-use ottla::reply::Reply;
-use ottla::types::{ClientKind, GroupMetadata, PARTITION_UA, PartitionOffset, Topic, TopicPartition};
+use ottla_core::client::{ClientHooks, Command};
+use ottla_core::event::{DeliveryMode, Event};
+use ottla_core::producer::{self, Record, TransactionCall, TransactionReply};
+use ottla_core::records::{HeadersIn, Payload};
+use ottla_core::reply::Reply;
+use ottla_core::types::{ClientKind, GroupMetadata, PARTITION_UA, PartitionOffset, Topic, TopicPartition};
 
 use crate::harness::{Harness, TOPICS, one_of, pause_ms};
 use crate::input::Input;

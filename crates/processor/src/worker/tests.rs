@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use super::{Rollback, Turn, Worker};
 use crate::{Input, Output, Process, ProcessError, ProcessorConf};
-use ottla::client::{ClientHooks, Command, CoreBuilder, Shared};
-use ottla::config::Conf;
-use ottla::consumer::{Command as ConsumerCommand, CommitTarget};
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{PartitionState, Queue, Rebalance};
-use ottla::memory::FetchBudget;
-use ottla::producer::Command as ProducerCommand;
-use ottla::sys::{Rng, SystemClock, Waker};
-use ottla::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
+use ottla_core::client::{ClientHooks, Command, CoreBuilder, Shared};
+use ottla_core::config::Conf;
+use ottla_core::consumer::{Command as ConsumerCommand, CommitTarget};
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{PartitionState, Queue, Rebalance};
+use ottla_core::memory::FetchBudget;
+use ottla_core::producer::Command as ProducerCommand;
+use ottla_core::sys::{Rng, SystemClock, Waker};
+use ottla_core::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
 
 struct NoopWaker;
 

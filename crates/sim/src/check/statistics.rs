@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ottla::stats::{Broker, Partition, Statistics, Summary};
+use ottla_core::stats::{Broker, Partition, Statistics, Summary};
 
 /// Counters of the application's messages, with which statistics are compared.
 #[derive(Debug, Default, Clone, Copy)]
@@ -175,7 +175,7 @@ fn as_seen(document: &Statistics, last: Option<&Last>, counters: AppCounters) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ottla::stats::Topic;
+    use ottla_core::stats::Topic;
 
     fn document(ts_us: u64, rxmsgs: u64, waiting: u64) -> Statistics {
         let partition = Partition {

@@ -1,6 +1,6 @@
 //! Consumers that choose their partitions themselves: their actions and settings.
 
-use ottla::types::offset;
+use ottla_core::types::offset;
 
 use super::settings::draw_client_settings;
 use super::topics::TopicPlan;

@@ -1,6 +1,6 @@
 //! The actions and settings of producers.
 
-use ottla::event::DeliveryMode;
+use ottla_core::event::DeliveryMode;
 use ottla_protocol::compression::Codec;
 
 use super::settings::{Settings, draw_client_settings, lookup};

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::admin;
-use ottla::client::Command;
-use ottla::consumer;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{Chunk, Event};
-use ottla::reply::Reply;
-use ottla::sys::Instant;
-use ottla::types::{PartitionOffset, TopicPartition, offset};
+use ottla_core::admin;
+use ottla_core::client::Command;
+use ottla_core::consumer;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{Chunk, Event};
+use ottla_core::reply::Reply;
+use ottla_core::sys::Instant;
+use ottla_core::types::{PartitionOffset, TopicPartition, offset};
 
 use crate::canary::Canary;
 use crate::check::Expect;

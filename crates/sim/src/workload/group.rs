@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::Command;
-use ottla::consumer::{self, CommitTarget, OffsetsResult};
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, PartitionNotice, Rebalance};
-use ottla::reply::Reply;
-use ottla::sys::Instant;
-use ottla::types::{PartitionOffset, TopicPartition, offset};
+use ottla_core::client::Command;
+use ottla_core::consumer::{self, CommitTarget, OffsetsResult};
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{Event, PartitionNotice, Rebalance};
+use ottla_core::reply::Reply;
+use ottla_core::sys::Instant;
+use ottla_core::types::{PartitionOffset, TopicPartition, offset};
 
 use crate::check::Tp;
 use crate::group_protocol::{begin_ownership, marks, member_gone, restart_ownership};

@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use ottla::client::Command;
-use ottla::config::Conf;
-use ottla::consumer;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::DeliveryMode;
-use ottla::producer::Record;
-use ottla::records::Payload;
-use ottla::reply::Reply;
-use ottla::types::{ClientKind, PartitionOffset, TopicPartition, offset};
+use ottla_core::client::Command;
+use ottla_core::config::Conf;
+use ottla_core::consumer;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::DeliveryMode;
+use ottla_core::producer::Record;
+use ottla_core::records::Payload;
+use ottla_core::reply::Reply;
+use ottla_core::types::{ClientKind, PartitionOffset, TopicPartition, offset};
 use ottla_processor::{Input, Output, Process, ProcessError, ProcessorConf, Turn, Worker};
 
 use super::transactions::LAST_WORDS_US;

@@ -5,15 +5,15 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
-use ottla::client::Command;
-use ottla::error::ErrorCode;
-use ottla::event::{Delivery, DeliveryMode, Event};
-use ottla::producer;
-use ottla::producer::Record;
-use ottla::records::{HeadersIn, Payload};
-use ottla::reply::Reply;
-use ottla::sys::Clock;
-use ottla::types::{PARTITION_UA, PersistStatus};
+use ottla_core::client::Command;
+use ottla_core::error::ErrorCode;
+use ottla_core::event::{Delivery, DeliveryMode, Event};
+use ottla_core::producer;
+use ottla_core::producer::Record;
+use ottla_core::records::{HeadersIn, Payload};
+use ottla_core::reply::Reply;
+use ottla_core::sys::Clock;
+use ottla_core::types::{PARTITION_UA, PersistStatus};
 
 use crate::canary::Canary;
 use crate::check::{Accepted, Outcome, Place, Report};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::canary::Canary;
 use crate::trace::trace;
 use crate::world::World;
-use ottla::event::{Chunk, Event};
-use ottla::stats::Statistics;
+use ottla_core::event::{Chunk, Event};
+use ottla_core::stats::Statistics;
 
 /// Returns true when an event has no position in a partition's log: no record may be served before it.
 fn precedes_records(event: &Event) -> bool {

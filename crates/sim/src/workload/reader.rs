@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::Command;
-use ottla::consumer;
-use ottla::error::Error;
-use ottla::event::{Chunk, Event};
-use ottla::reply::Reply;
-use ottla::types::{PartitionOffset, TopicPartition, offset};
+use ottla_core::client::Command;
+use ottla_core::consumer;
+use ottla_core::error::Error;
+use ottla_core::event::{Chunk, Event};
+use ottla_core::reply::Reply;
+use ottla_core::types::{PartitionOffset, TopicPartition, offset};
 
 use crate::chain::{Item, topic};
 use crate::plan::ReaderPlan;

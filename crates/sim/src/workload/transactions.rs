@@ -10,15 +10,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla::client::Command;
-use ottla::consumer;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::Event;
-use ottla::producer::{Record, TransactionCall, TransactionReply};
-use ottla::records::{HeadersIn, Payload};
-use ottla::reply::Reply;
-use ottla::sys::Instant;
-use ottla::types::{GroupMetadata, PartitionOffset, TopicPartition, offset};
+use ottla_core::client::Command;
+use ottla_core::consumer;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::Event;
+use ottla_core::producer::{Record, TransactionCall, TransactionReply};
+use ottla_core::records::{HeadersIn, Payload};
+use ottla_core::reply::Reply;
+use ottla_core::sys::Instant;
+use ottla_core::types::{GroupMetadata, PartitionOffset, TopicPartition, offset};
 
 use crate::canary::Canary;
 use crate::chain::{Item, Tag, group, topic};

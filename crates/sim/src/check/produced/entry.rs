@@ -1,8 +1,8 @@
 //! A produced message: guarantees, responses and report.
 
-use ottla::error::ErrorCode;
-use ottla::event::DeliveryMode;
-use ottla::types::PersistStatus;
+use ottla_core::error::ErrorCode;
+use ottla_core::event::DeliveryMode;
+use ottla_core::types::PersistStatus;
 use ottla_protocol::compression::Codec;
 
 use crate::check::partitioner::{Partitioner, Place};

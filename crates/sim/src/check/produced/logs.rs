@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ottla::error::ErrorCode;
-use ottla::event::DeliveryMode;
-use ottla::types::PersistStatus;
+use ottla_core::error::ErrorCode;
+use ottla_core::event::DeliveryMode;
+use ottla_core::types::PersistStatus;
 
 use super::entry::{Entry, Outcome, Promise};
 use super::{Produced, report_rules};

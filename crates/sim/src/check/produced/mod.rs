@@ -8,7 +8,7 @@ pub(crate) use entry::{Accepted, Answer, Outcome, Promise, Report, Wire};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ottla::error::ErrorCode;
+use ottla_core::error::ErrorCode;
 
 use crate::message::{DecodedMessage, MessageId};
 use entry::{Entry, Refusal};

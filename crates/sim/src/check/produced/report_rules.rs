@@ -1,8 +1,8 @@
 //! Rules that a delivery report fulfils by itself.
 
-use ottla::error::ErrorCode;
-use ottla::event::DeliveryMode;
-use ottla::types::PersistStatus;
+use ottla_core::error::ErrorCode;
+use ottla_core::event::DeliveryMode;
+use ottla_core::types::PersistStatus;
 use ottla_protocol::compression::Codec;
 
 use super::entry::{Accepted, Entry, Outcome, Promise, Refusal, Report, Wire};

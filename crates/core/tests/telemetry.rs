@@ -5,10 +5,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ottla::client::{Client, ClientHooks};
-use ottla::config::Conf;
-use ottla::producer::{Payload, Record};
-use ottla::types::{ClientKind, TopicHooks};
+use ottla_core::client::{Client, ClientHooks};
+use ottla_core::config::Conf;
+use ottla_core::producer::{Payload, Record};
+use ottla_core::types::{ClientKind, TopicHooks};
 use ottla_mock::{ClusterConfig, EmbeddedCluster, Fault, FaultAction, MetricsPush, MetricsSubscription};
 use ottla_protocol::compression::Codec;
 use ottla_protocol::{ApiKey, ErrorCode};

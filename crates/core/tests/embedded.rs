@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ottla::client::{Client, ClientHooks, DeliveryMode};
-use ottla::cluster::MetadataScope;
-use ottla::config::Conf;
-use ottla::error::ErrorCode;
-use ottla::event::Event;
-use ottla::producer::{Payload, Record};
-use ottla::types::{ClientKind, PARTITION_UA, Topic, TopicHooks};
+use ottla_core::client::{Client, ClientHooks, DeliveryMode};
+use ottla_core::cluster::MetadataScope;
+use ottla_core::config::Conf;
+use ottla_core::error::ErrorCode;
+use ottla_core::event::Event;
+use ottla_core::producer::{Payload, Record};
+use ottla_core::types::{ClientKind, PARTITION_UA, Topic, TopicHooks};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 

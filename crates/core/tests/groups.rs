@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use ottla::admin::{ConsumerGroupListing, ConsumerGroups, GroupFilters, Options};
-use ottla::client::{Client, ClientHooks, CommitMode};
-use ottla::config::Conf;
-use ottla::error::ErrorCode;
-use ottla::types::{ClientKind, PartitionOffset, TopicPartition};
+use ottla_core::admin::{ConsumerGroupListing, ConsumerGroups, GroupFilters, Options};
+use ottla_core::client::{Client, ClientHooks, CommitMode};
+use ottla_core::config::Conf;
+use ottla_core::error::ErrorCode;
+use ottla_core::types::{ClientKind, PartitionOffset, TopicPartition};
 use ottla_mock::BrokerId;
 
 const DEADLINE: Option<Duration> = Some(Duration::from_secs(30));
@@ -58,7 +58,7 @@ fn listing_with_a_broker_down_has_the_groups_of_the_others() {
     let p = cluster(&groups);
     let all = p.list_groups(None, DEADLINE).unwrap();
     assert!(all.error.is_none(), "{:?}", all.error);
-    let named = |listing: &ottla::admin::GroupListing| -> BTreeSet<String> {
+    let named = |listing: &ottla_core::admin::GroupListing| -> BTreeSet<String> {
         listing.groups.iter().map(|g| g.described.group_id.clone()).collect()
     };
     assert_eq!(named(&all), groups.iter().cloned().collect());

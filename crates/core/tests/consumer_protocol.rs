@@ -5,12 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use ottla::client::{Client, ClientHooks};
-use ottla::config::{Conf, TopicConf};
-use ottla::consumer::RebalanceProtocol;
-use ottla::event::Event;
-use ottla::producer::{Payload, Record};
-use ottla::types::{ClientKind, TopicHooks, TopicPartition};
+use ottla_core::client::{Client, ClientHooks};
+use ottla_core::config::{Conf, TopicConf};
+use ottla_core::consumer::RebalanceProtocol;
+use ottla_core::event::Event;
+use ottla_core::producer::{Payload, Record};
+use ottla_core::types::{ClientKind, TopicHooks, TopicPartition};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 const PARTITIONS: i32 = 4;

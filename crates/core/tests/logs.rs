@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ottla::client::{Client, ClientHooks, DeliveryMode};
-use ottla::config::{Conf, DEBUG_CONTEXTS};
-use ottla::event::Event;
-use ottla::log::{LogLine, level};
-use ottla::producer::{Payload, Record, TransactionCall};
-use ottla::types::{ClientKind, TopicHooks};
+use ottla_core::client::{Client, ClientHooks, DeliveryMode};
+use ottla_core::config::{Conf, DEBUG_CONTEXTS};
+use ottla_core::event::Event;
+use ottla_core::log::{LogLine, level};
+use ottla_core::producer::{Payload, Record, TransactionCall};
+use ottla_core::types::{ClientKind, TopicHooks};
 use ottla_mock::BrokerId;
 
 type Lines = Arc<Mutex<Vec<LogLine>>>;

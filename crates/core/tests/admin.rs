@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use ottla::admin::{
+use ottla_core::admin::{
     AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, GroupFilters, NewPartitions,
     NewTopic, Options, Request, ResourceResult, ResourceType, TopicResult,
 };
-use ottla::client::{Client, ClientHooks};
-use ottla::config::Conf;
-use ottla::error::{Error, ErrorCode};
-use ottla::event::{Event, Queue};
-use ottla::interceptor::{BrokerState, Interceptor};
-use ottla::types::{ClientKind, NodeId};
+use ottla_core::client::{Client, ClientHooks};
+use ottla_core::config::Conf;
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::event::{Event, Queue};
+use ottla_core::interceptor::{BrokerState, Interceptor};
+use ottla_core::types::{ClientKind, NodeId};
 use ottla_mock::{BrokerId, Cluster, Fault, FaultAction};
 use ottla_protocol::ApiKey;
 
@@ -260,7 +260,7 @@ fn describe_configs_of_a_broker_goes_to_that_broker() {
 #[test]
 fn not_controller_and_lost_controller_are_retried_at_the_new_one() {
     let c = with_cluster();
-    c.metadata(ottla::cluster::MetadataScope::Topics(Vec::new()), Some(LONG))
+    c.metadata(ottla_core::cluster::MetadataScope::Topics(Vec::new()), Some(LONG))
         .unwrap();
     // The broker answers NOT_CONTROLLER.
     on_cluster(&c, |cluster| {

@@ -1,5 +1,5 @@
 //! Prints the manual of all properties: the text of `docs/CONFIGURATION.md`.
 
 fn main() {
-    print!("{}", ottla::config::manual());
+    print!("{}", ottla_core::config::manual());
 }

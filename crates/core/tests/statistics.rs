@@ -6,13 +6,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ottla::client::{Client, ClientHooks, CommitMode, DeliveryMode};
-use ottla::config::{Conf, TopicConf};
-use ottla::error::ErrorCode;
-use ottla::event::Event;
-use ottla::producer::{Payload, Record, TransactionCall};
-use ottla::stats::{Broker, Partition, Statistics};
-use ottla::types::{ClientKind, Topic, TopicHooks, TopicPartition, offset};
+use ottla_core::client::{Client, ClientHooks, CommitMode, DeliveryMode};
+use ottla_core::config::{Conf, TopicConf};
+use ottla_core::error::ErrorCode;
+use ottla_core::event::Event;
+use ottla_core::producer::{Payload, Record, TransactionCall};
+use ottla_core::stats::{Broker, Partition, Statistics};
+use ottla_core::types::{ClientKind, Topic, TopicHooks, TopicPartition, offset};
 use ottla_mock::Cluster;
 use ottla_protocol::ApiKey;
 use ottla_protocol::ErrorCode as BrokerError;

@@ -11,7 +11,7 @@ use super::value::Value;
 const INTRODUCTION: &str = "\
 # Configuration
 
-<!-- Generated from the property table by `cargo xtask gen-config`: change the table in crates/ottla/src/config. -->
+<!-- Generated from the property table by `cargo xtask gen-config`: change the table in crates/core/src/config. -->
 
 Properties are set by name with `rd_kafka_conf_set()` (of the client) and `rd_kafka_topic_conf_set()` (of a topic). A
 property of topics may also be set on the client, as the default for its topics; `topic.` before its name is allowed.

@@ -1,5 +1,5 @@
 //! Prints the manual of the statistics: the text of `docs/STATISTICS.md`.
 
 fn main() {
-    print!("{}", ottla::stats::manual());
+    print!("{}", ottla_core::stats::manual());
 }

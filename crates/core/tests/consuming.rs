@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ottla::client::{Client, ClientHooks};
-use ottla::config::{Conf, TopicConf};
-use ottla::error::ErrorCode;
-use ottla::event::Event;
-use ottla::producer::{Payload, Record};
-use ottla::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
+use ottla_core::client::{Client, ClientHooks};
+use ottla_core::config::{Conf, TopicConf};
+use ottla_core::error::ErrorCode;
+use ottla_core::event::Event;
+use ottla_core::producer::{Payload, Record};
+use ottla_core::types::{ClientKind, PartitionOffset, TopicHooks, TopicPartition, offset};
 
 const DEADLINE: Duration = Duration::from_secs(60);
 const PARTITIONS: i32 = 4;

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use ottla::client::{CallerPolling, Client, ClientHooks, DeliveryMode};
-use ottla::config::Conf;
-use ottla::event::Event;
-use ottla::interceptor::{Interceptor, RequestInfo};
-use ottla::producer::{Payload, Record};
-use ottla::types::{ClientKind, TopicHooks};
+use ottla_core::client::{CallerPolling, Client, ClientHooks, DeliveryMode};
+use ottla_core::config::Conf;
+use ottla_core::event::Event;
+use ottla_core::interceptor::{Interceptor, RequestInfo};
+use ottla_core::producer::{Payload, Record};
+use ottla_core::types::{ClientKind, TopicHooks};
 
 /// Collects the threads that send requests.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::table::{Field, Kind, SECTIONS};
 const INTRODUCTION: &str = "\
 # Statistics
 
-<!-- Generated from the table of fields by `cargo xtask gen-stats`: change the table in crates/ottla/src/stats. -->
+<!-- Generated from the table of fields by `cargo xtask gen-stats`: change the table in crates/core/src/stats. -->
 
 With `statistics.interval.ms` a client reports its statistics at that interval, in one line of JSON. The application
 receives it
