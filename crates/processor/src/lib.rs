@@ -43,3 +43,8 @@ pub use process::{Input, Process, ProcessError};
 pub use runner::{Processor, Stopper};
 pub use settings::{Guarantee, LoopSettings, ProcessorConf};
 pub use worker::{Turn, Worker};
+
+/// Compiles the example of the document.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/EXACTLY_ONCE.md")]
+struct ExactlyOnceDocument;
