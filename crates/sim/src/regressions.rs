@@ -318,4 +318,8 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
         7240102130,
         "a connection to each broker was dead, new ones to the same addresses were not asked, and the leader assigned nothing",
     ),
+    (
+        9240100908,
+        "partitions that waited for a topic id behind a long poll each woke the client every retry.backoff.ms",
+    ),
 ];

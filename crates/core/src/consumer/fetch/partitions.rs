@@ -4,6 +4,7 @@
 //! partition. [`Fetcher`](super::Fetcher) sends the requests.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ottla_protocol::Uuid;
 
@@ -225,7 +226,11 @@ impl ConsumedPartitions {
                 // Records that were fetched without an id may belong to this topic or to the next one of its name.
                 let name = p.name.clone();
                 cluster.request_refresh(&name, ctx.now);
-                return self.set_fetch_state(id, FetchState::Backoff(ctx.now + ctx.retry_delay(0)));
+                // The pause grows with the time waited, so that a slow response costs few wake-ups.
+                let waited = p.topic_id_since.map_or(Duration::ZERO, |since| ctx.now.since(since));
+                let max = Duration::from_millis(ctx.conf.retry_backoff_max_ms.into());
+                let pause = ctx.retry_delay(0).max((waited / 2).min(max));
+                return self.set_fetch_state(id, FetchState::Backoff(ctx.now + pause));
             }
             p.topic_id = known.map_or(Uuid::ZERO, |t| t.id);
         }
