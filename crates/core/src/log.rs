@@ -1,4 +1,7 @@
 //! Log lines and the debug contexts that switch them on.
+//!
+//! Each module logs its own decisions. Debug lines are formatted by closures, which are called only for lines that are
+//! written. `docs/LOGS.md` is the manual.
 
 use std::fmt;
 use std::sync::Arc;

@@ -3,8 +3,11 @@
 //! [`Admin`] is the manager that the core drives. It keeps a struct for each call under way:
 //!
 //! - `list_groups`: requests to every broker for its groups, with or without their members;
-//! - `single_request`: one request to one broker. [`Request`] lists these operations, `wire` builds their requests and
-//!   decodes the responses.
+//! - `single_request`: one request to one broker. [`Request`] lists these operations and their targets: the controller, the
+//!   broker whose settings are requested, or any broker. `wire` builds the requests and decodes the responses, with the
+//!   results in the order of the call.
+//!
+//! A command contains the queue that receives its result, as an [`AdminResult`](crate::event::AdminResult) in an event.
 
 mod list_groups;
 mod manager;

@@ -1,4 +1,8 @@
 //! A call that is one request to one broker.
+//!
+//! The call waits for its target until its deadline. If the broker that responds is not the controller any more, the
+//! controller is looked up again and the request repeated. A request that a broker may have executed is not repeated,
+//! unless it changes nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

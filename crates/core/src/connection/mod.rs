@@ -2,7 +2,12 @@
 //!
 //! Before a manager builds a request it calls [`ConnectionTable::ready`]. While the result is not [`Ready::Yes`] the
 //! connection is wanted and is opened, and [`ConnectionEvent::Up`] reports that it accepts requests. Requests are
-//! therefore built at the last moment, for a known broker version, and never queue inside a connection.
+//! therefore built at the last moment, for a known broker version, and never queue inside a connection. Connections exist
+//! only to brokers that have requests (*sparse connections*).
+//!
+//! After a failure, the effect of a request is unknown if the kernel has taken any byte of it
+//! ([`Failure::written`]); the state of the connection is irrelevant. A Produce request with acks=0 has no response:
+//! it is in flight until the kernel has taken all of it, and responses are matched to the first request that expects one.
 //!
 //! The driver calls [`ConnectionTable::on_net`] for each event of the network and [`ConnectionTable::poll`] when time has
 //! passed, and after either drains [`ConnectionTable::next_action`] (for the network) and

@@ -1,6 +1,7 @@
 //! Logs and reports brokers that cannot be reached: once per cause, then in summaries at increasing intervals.
 //!
-//! All connections to one address are one outage, since a broker that goes down closes all of them.
+//! All connections to one address are one outage, since a broker that goes down closes all of them. This is the only module
+//! that decides about log lines and `error_cb` for failed connections; [`connection`](crate::connection) logs their states.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

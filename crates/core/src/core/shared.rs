@@ -58,7 +58,7 @@ pub struct Shared {
 #[derive(Default)]
 struct CommandQueue {
     commands: Vec<Command>,
-    /// The core accepts no further commands.
+    /// The core terminates and accepts no further commands: a later one fails at once, as nothing would answer its caller.
     closed: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Samples for client metrics (KIP-714), while the cluster subscribes to any.
+//! Samples for client metrics (KIP-714), while the cluster subscribes to any: values that only show over time, such as
+//! rebalances and the application's waits, and those that managers measure on request, such as the producer's queue times.
 
 use std::time::Duration;
 

@@ -1,7 +1,8 @@
 //! Fetched records.
 //!
 //! A [`Chunk`] is a sequence of records of one partition that are not parsed yet: they stay in the received or
-//! decompressed buffer and are read one by one on the application's thread.
+//! decompressed buffer and are read one by one on the application's thread. A chunk of an older fetch generation is stale:
+//! it is dropped when it reaches the head of its queue.
 
 use std::any::Any;
 use std::fmt;

@@ -54,7 +54,7 @@ impl PositionTracker {
     }
 
     /// Returns the offset and leader epoch of `taken`. The epoch is written first and read last, so that it is never
-    /// older than the offset's.
+    /// older than the offset's: with an older epoch a broker would report a truncated log.
     fn taken(&self) -> (i64, i32) {
         let offset = self.taken.load(Ordering::Acquire);
         (offset, self.taken_leader_epoch.load(Ordering::Acquire))

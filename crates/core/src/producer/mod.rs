@@ -11,7 +11,12 @@
 //! ```
 //!
 //! A record is encoded on the caller's thread into its partition's open batch. The client's thread is notified of a
-//! partition only when a batch is full or a linger timer must start, never of single records.
+//! partition only when a batch is full or a linger timer must start, never of single records. A lone record that does not
+//! linger is sent on the caller's thread, if that can drive the core
+//! ([`Waker::drive_inline`](crate::sys::Waker::drive_inline)).
+//!
+//! Open batches keep filling while their broker is busy (`broker_queue`), and while the request has no space for them.
+//! There is one [`Event::Delivery`](crate::event::Event::Delivery) per batch; dropping it releases the buffer memory.
 //!
 //! Order within a partition is the order of `produce()` calls: every record has a number, a batch keeps the number of
 //! its first record, and a batch that is retried is put back in the order of these numbers. With several requests in
@@ -21,8 +26,8 @@
 //! and recognizes duplicates. Each partition has its own epoch, so a partition that restarts its sequence affects no
 //! other.
 //!
-//! Lock order: a topic's unassigned records, then a partition, then the ready list. No lock is held while the
-//! application's code runs.
+//! Lock order: a topic's unassigned records, then a partition, then the ready list or the pool of blocks. No lock is held
+//! while the application's code runs.
 
 mod accumulator;
 mod append_only_table;

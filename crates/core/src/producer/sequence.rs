@@ -12,6 +12,13 @@
 //!   partition has its own epoch: other partitions are not affected.
 //! - A broker without state of the producer accepts any sequence number as the first. Until it has accepted one in the
 //!   present epoch, one batch is in flight at a time.
+//!
+//! A batch that the broker still rejects after the epoch has risen is reported as possibly persisted.
+//!
+//! The epoch of a transactional producer is the coordinator's: after a gap nothing more is numbered, and the transaction is
+//! aborted. Each partition detects the coordinator's next epoch by itself, and its sequences begin at zero
+//! ([`SequenceState::use_coordinator_epoch`]). Therefore no numbered batch may be left when a transaction has ended: commit
+//! and abort wait until nothing is in flight.
 
 use crate::stats;
 use crate::sys::Instant;

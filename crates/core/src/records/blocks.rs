@@ -1,4 +1,4 @@
-//! The memory that records are encoded into.
+//! The memory that records are encoded into. Its blocks return to the pool with the delivery report.
 
 use std::sync::Arc;
 

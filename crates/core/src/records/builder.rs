@@ -1,4 +1,7 @@
 //! The open batch: encodes records one after the other.
+//!
+//! A batch is a list of blocks, small ones while it is short. The memory that the partition's next record will be written to
+//! is prefetched: with hundreds of partitions in turn, almost every record would wait for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,12 @@
 //! A client's I/O thread: waits for sockets, timers and wake-ups, and drives the core.
+//!
+//! A client has one I/O thread, however many brokers there are. Threads for name look-ups and for offset files
+//! ([`transport`](crate::transport)) exist only while they have work.
+//!
+//! The core and its sockets are a `Driver` behind a lock, which the I/O thread holds while it works, not while it waits. So
+//! a thread of the application that flushes, or produces a lone record that does not linger, may drive the core itself while
+//! the I/O thread sleeps, which saves a thread switch (`caller_polling`). The driving thread has no effect on the core's
+//! decisions, so the simulator does not model it. The poller's lock precedes the driver's, and both precede all other locks.
 
 mod caller_polling;
 mod driver;

@@ -7,7 +7,10 @@
 //! - `requests`: the names of requests;
 //! - `manual`: the manual of the table.
 //!
+//! A field is added as a row of `table`; `cargo xtask gen-stats` then updates `docs/STATISTICS.md`.
+//!
 //! Managers own the numbers and return them by their `statistics` functions, which the client's core calls at the interval.
+//! The core queues one event with the numbers; the thread that serves the event formats the JSON document.
 //! Events per request or batch are always counted, in fields that only the client's thread writes. Measurements per message
 //! or request go into a [`Histogram`], which exists only with an interval and a registered receiver.
 

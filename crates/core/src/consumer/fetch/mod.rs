@@ -1,5 +1,10 @@
 //! Fetching: from consumed partitions to records in their queues.
 //!
+//! Record data stays in the buffer of its response ([`Buffer`](ottla_protocol::Buffer), reused if large) or is decompressed
+//! into a bounded one, is checked (CRC with `check.crcs`), and becomes one [`Chunk`](crate::event::Chunk) in the partition's
+//! queue, which forwards to the consumer's. A consumed chunk returns its bytes to the budget, which wakes the fetcher if it
+//! waits for space.
+//!
 //! - `fetcher`: one Fetch request in flight per broker;
 //! - `partitions`: decisions about each consumed partition;
 //! - `positions`: positions, fetch states, and the indexes over them;

@@ -10,6 +10,15 @@
 //!
 //! One request to a coordinator is in flight at a time, so that they arrive in order.
 //!
+//! `produce()` refuses records outside a transaction. It reads one atomic of the accumulator, which is set before a call
+//! returns that begins or ends the transaction, and before the application can see its failure. A record that another
+//! thread produces while a commit begins waits for the next transaction, or is purged by an abort. A record that is not
+//! delivered makes the transaction abort-only.
+//!
+//! A commit disables linger, waits until no record is queued or in flight, and sends EndTxn. An abort purges unsent records
+//! and first waits for those in flight (KIP-654). Once an EndTxn may have reached the coordinator, neither a failed record
+//! nor a call changes the requested result: EndTxn is repeated until it is answered.
+//!
 //! There are two versions of the protocol, and a transaction keeps the version that it was begun with. In transaction
 //! version 1, partitions and groups are added at the coordinator before anything is written to them, and the epoch
 //! stays the same until an error occurs; then it is raised with InitProducerId (KIP-360). In transaction version 2
