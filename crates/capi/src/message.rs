@@ -1,8 +1,8 @@
 //! `rd_kafka_message_t`: the public fields, followed by the data of the accessors.
 //!
-//! A message is in one of three places. Fetched ones lie in a [`Block`]: one allocation for many,
-//! reused once all of its messages were destroyed, and freed when all of them are gone. Errors and end-of-partition notices are boxed one by one. Delivery reports lie on
-//! the stack of the call that serves them, or in their event.
+//! A message is in one of three places. Fetched ones lie in a [`Block`]: one allocation for many, reused from its start
+//! once all of its messages were destroyed, and freed when all of them are gone. Errors and end-of-partition notices are
+//! boxed one by one. Delivery reports lie on the stack of the call that serves them, or in their event.
 
 use std::ffi::{CString, c_char, c_void};
 use std::mem::MaybeUninit;

@@ -10,12 +10,12 @@
 //!
 //! [`CANARIES`] are deliberately broken; a run that does not find them is an error.
 //!
-//! In the targets `producer` and `consumer` an input is the life of a client: its settings, the calls of the application
-//! (those of transactions included), the outcome of each look-up, connection, request and response (correct, an error,
-//! lost, cut off, modified, invented), and the time. Every message must be reported once and in time, every call
-//! answered, the close must end, statistics must be consistent, and nothing may be left.
+//! In the targets `producer`, `transactions` and `consumer` an input is the life of a client: its settings, the calls of
+//! the application, the outcome of each look-up, connection, request and response (correct, an error, lost, cut off,
+//! modified, invented), and the time. Every message must be reported once and in time, every call answered, the close must
+//! end, statistics must be consistent, and nothing may be left.
 //!
-//! Seeds come from the test vectors of the protocol (`vectors`) and from the targets. The engine (`cli::engine`) is
+//! The seeds of decoders come from the test vectors of the protocol (`vectors`). The engine (`cli::engine`) is
 //! instrumented by a pass of rustc, so the stable toolchain suffices; only a C++ compiler is needed besides. Runs write
 //! new inputs to `.cache/fuzz/corpus`; `cargo run -p ottla-fuzz -- merge` keeps those that reach new code.
 //! `cargo run -p ottla-fuzz -- replay TARGET FILE` runs the input of a finding. Once its defect is corrected, the input

@@ -10,10 +10,11 @@
 //! # Kinds of worlds
 //!
 //! - In most worlds producers write, and consumers read partitions that they choose themselves.
-//! - Seeds that are 2 modulo 4 add consumer groups: eager or cooperative classic groups, groups of the consumer protocol
-//!   (KIP-848), or groups that migrate between the protocols. Members join, stall, crash, commit and are replaced
-//!   (`workload::group`). `check::groups` compares the owners of partitions, the records read and the commits with the
-//!   state of the coordinators; `group_members` and `rebalance_check` collect it.
+//! - Seeds that are 2 modulo 4 have consumer groups in their place: eager or cooperative classic groups, groups of the
+//!   consumer protocol (KIP-848), or groups that migrate between the protocols. Members join, stall, crash, commit
+//!   and are replaced (`workload::group`). `check::groups` compares the owners of partitions, the records read and the
+//!   commits with the state of the coordinators; `group_members` and `group_protocol` collect it. `rebalance_check` checks
+//!   the joins of members and the partitions that move.
 //! - Seeds that are 9 modulo 16 have transactions instead, in both versions of the protocol: sources commit and abort;
 //!   processors of two or three stages read, count, write the next topic and commit the offsets that they have read in
 //!   the same transaction (`workload::transactions`, `txn_workers`). They crash at any step, stall for longer than the

@@ -21,8 +21,9 @@ use crate::transport::{Poller, Shield};
 /// ([`drive_inline`](Waker::drive_inline)) requests to poll the sockets itself, too ([`poll_inline`](Waker::poll_inline)).
 /// The I/O thread still processes the response to this message. Then, once every produce request is answered, it parks and
 /// leaves the sockets to the thread that produces the next message. While it is parked and no thread polls, a notification
-/// wakes it, and data from the network waits for the next poll, at most [`CALLER_POLL_MAX`]. It polls them again when no thread has polled for [`CALLER_POLL_MAX`], or when a polling
-/// caller received no result for as long: with slow brokers a thread switch costs little in comparison.
+/// wakes it, and data from the network waits for the next poll, at most [`CALLER_POLL_MAX`]. It polls them again when no
+/// thread has polled for [`CALLER_POLL_MAX`], or when a polling caller received no result for as long: with slow brokers a
+/// thread switch costs little in comparison.
 pub struct LoopWaker {
     inner: mio::Waker,
     shield: Option<Shield>,

@@ -7,15 +7,15 @@
 //! Locks are leaves: no thread acquires a second lock while it holds one, except in these orders:
 //!
 //! - the poller's lock, the driver's lock (`runtime`), then any other;
-//! - the producer's topic table, a topic's waiting records, a partition's open batch, the pool of blocks;
-//! - a queue, then the queue that it forwards to (`event/queue.rs`).
+//! - the producer's topic table, a topic's waiting records, a partition's open batch, the ready list or the pool of blocks;
+//! - the lock on changes of forwards, a queue, the queue that it forwards to (`event/queue.rs`).
 //!
 //! No lock is held while code of the application runs: the partitioner is called without any lock, and a queue's notify
 //! function after the queue is unlocked.
 //!
 //! loom bounds the number of preemptions of a schedule, and explores every value that a relaxed load may return. Time does
-//! not pass in a model: a [`Deadline`] has passed from the start or never passes. A lost wake-up that a timeout
-//! would hide in production is therefore a deadlock in a model, which loom reports.
+//! not pass in a model: a [`Deadline`] has passed from the start or never passes. A lost wake-up that a timeout would hide
+//! in production is therefore a deadlock in a model, which loom reports.
 
 #[cfg(ottla_loom)]
 mod model;

@@ -2,8 +2,9 @@
 //! a response only new data.
 //!
 //! A partition of a session is in [`FetchState::InFlight`] even while no request is in flight. A partition that leaves that
-//! state is named again or forgotten in the next request, and data that arrives for it in between is not used. Brokers before Fetch version 7, and those whose session cache is
-//! full, have no session: then every request names every partition.
+//! state is named again or forgotten in the next request, and data that arrives for it in between is not used. Brokers
+//! before Fetch version 7, and those whose session cache is full, have no session: then every request names every
+//! partition.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
