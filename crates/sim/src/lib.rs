@@ -23,8 +23,8 @@
 //!   has its effect in the committed output once and in order, and that readers get the records of their isolation
 //!   level. `check::fencing` requires that a producer with a fencing error has lost its transactional id.
 //! - Seeds that are 9 or 57 modulo 64, half of the worlds of transactions, run the production loop (`ottla_processor`) in
-//!   groups of both protocols (`workload::processor_loop`); processes are also frozen. A quarter of these loops processes
-//!   at least once, where an input may have its effect repeatedly and in any order.
+//!   groups of both protocols (`workload::processor_loop`); processes are also frozen. In a quarter of these worlds they
+//!   process at least once: an input may have its effect repeatedly and in any order.
 //!
 //! Other properties depend on the block of 64 seeds, of which eight alternate (`plan::seeds`), so that worlds of every
 //! kind have them. In two of the eight blocks groups read logs that lose committed ends in unclean elections: a consumer
