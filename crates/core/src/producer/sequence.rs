@@ -13,7 +13,8 @@
 //! - A broker without state of the producer accepts any sequence number as the first. Until it has accepted one in the
 //!   present epoch, one batch is in flight at a time.
 //!
-//! A batch that the broker still rejects after the epoch has risen is reported as possibly persisted.
+//! A batch that may have been written, and that the broker rejects under its old numbers when every batch before it is
+//! settled, fails as possibly persisted. One that was certainly not written gets new numbers.
 //!
 //! The epoch of a transactional producer is the coordinator's: after a gap nothing more is numbered, and the transaction is
 //! aborted. Each partition detects the coordinator's next epoch by itself, and its sequences begin at zero
