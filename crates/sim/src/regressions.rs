@@ -1,7 +1,7 @@
 //! Seeds of worlds that once failed.
 
-/// Seeds that once failed, each with the situation and its wrong result. Those that name the checker were defects of the
-/// simulator's checks, not of the client. The world of a seed changes when plans draw something new: unit tests cover the
+/// Seeds that once failed, each with the situation and its wrong result. Where an entry names the checker, the defect was
+/// in the simulator's checks. The world of a seed changes when plans draw something new: unit tests cover the
 /// defects, these seeds the combinations around them.
 ///
 /// "Loop" is a read-process-write loop of `ottla_processor`, "worker" a client that writes transactions.
