@@ -2,12 +2,12 @@
  * Handling of exceptions that leave a callback of the application.
  *
  * The stack between a C++ method and a callback that it leads to has frames of the C library, which
- * must not be unwound. So guarded() calls the callback and catches its exception, and the method runs the
- * C function inside exception_guard(), which rethrows the exception after the C function has returned.
- * Each exception_guard() has a Serving object on the thread's stack; guarded() stores the exception in
- * the innermost one if that call throws exceptions of this kind of callback (see Exceptions). All other
- * exceptions, on threads of the library, in destructors and in calls of the C interface, have no caller
- * that could catch them: they are logged.
+ * must not be unwound. So guarded() calls the callback and catches its exception, and the method
+ * runs the C function inside exception_guard(), which rethrows the exception after the C function
+ * has returned. Each exception_guard() has a Serving object on the thread's stack; guarded() stores
+ * the exception in the innermost one if that call throws exceptions of this kind of callback (see
+ * Exceptions). All other exceptions, on threads of the library, in destructors and in calls of the
+ * C interface, have no caller that could catch them: they are logged.
  */
 
 #ifndef OTTLA_CPP_EXCEPTION_GUARD_H
@@ -20,9 +20,9 @@
 
 namespace ottla {
 
-/** The kinds of callbacks: for a callback its kind, for a call the kind whose exceptions it rethrows. */
+/** The kind of a callback, or for a call the kind of callbacks whose exceptions it rethrows. */
 enum class Exceptions {
-        /** Callbacks that serving a queue calls: delivery reports, rebalances, errors and so on. */
+        /** Callbacks that serving a queue calls: delivery reports, rebalances, errors etc. */
         OF_SERVED,
         /** Partitioners, which produce() calls; for messages that wait for the topic's metadata, any
          *  thread that drives the client calls them. */
@@ -43,8 +43,8 @@ class Serving {
         /** Rethrows the stored exception, if there is one. */
         void rethrow();
 
-        /** Stores an exception in the innermost call of this thread. Returns false when there is no such
-         *  call, it does not throw exceptions of this kind, or it has one already. */
+        /** Stores an exception in the innermost call of this thread. Returns false when there is no
+         *  such call, it does not rethrow exceptions of this kind, or it has one already. */
         static bool keep(std::exception_ptr exception, Exceptions exceptions);
 
        private:
@@ -53,7 +53,7 @@ class Serving {
         std::exception_ptr kept_;
 };
 
-/** Runs a C function that may call callbacks, and then rethrows the first exception of a callback. */
+/** Runs a C function that may call callbacks, then rethrows the first exception of a callback. */
 template <class Call>
 auto exception_guard(Call call, Exceptions exceptions = Exceptions::OF_SERVED) -> decltype(call()) {
         Serving scope(exceptions);

@@ -2,9 +2,9 @@
  * Functions that the C library does not have yet.
  *
  * The C++ interface has methods for services whose C functions librdkafka.so.1 lacks. This file
- * declares these functions as weak references: the address of such a function is NULL, and its method
- * returns unavailable(), until the C library exports it. A function that rdkafka.h declares must not be
- * declared here; `cargo xtask header` checks that.
+ * declares these functions as weak references: the address of such a function is NULL, and its
+ * method returns unavailable(), until the C library exports it. A function that rdkafka.h declares
+ * must not be declared here; `cargo xtask header` checks that.
  */
 
 #ifndef OTTLA_CPP_UNAVAILABLE_H

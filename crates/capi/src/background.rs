@@ -55,9 +55,8 @@ fn serve_one(handle: &Handle, queue: &Arc<Queue>) {
     match queue.pop(None) {
         Some(Event::Records(_)) => {
             if let Some(client) = handle.client() {
-                let text = || {
-                    "messages in the background queue are dropped: there is neither a background event nor a consume callback".into()
-                };
+                let text =
+                    || "messages in the background queue are dropped: the client has no callback for them".into();
                 client.shared().log.log(level::WARNING, "BGQUEUE", text);
             }
         }

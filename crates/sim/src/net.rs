@@ -301,7 +301,8 @@ impl Net {
         self.faults_enabled
     }
 
-    /// Freezes a broker: it reads and sends nothing until [`Net::thaw`], and its connections stay open. Returns false when it was frozen before.
+    /// Freezes a broker: it reads and sends nothing until [`Net::thaw`], and its connections stay open. Returns
+    /// false when it was frozen before.
     pub(crate) fn freeze(&mut self, broker: BrokerId) -> bool {
         self.frozen.insert(broker)
     }

@@ -215,8 +215,8 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
     ),
     (
         710031641,
-        "offsets that had timed out arrived in a later transaction before transaction version 2: they replaced \
-         that transaction's offsets",
+        "with transaction version 1, offsets that had timed out arrived in a later transaction: they replaced that \
+         transaction's offsets",
     ),
     (
         820004489,

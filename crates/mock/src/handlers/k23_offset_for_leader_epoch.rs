@@ -1,8 +1,8 @@
 //! OffsetForLeaderEpoch (key 23), versions 2 to 4.
 //!
 //! The end offset of a leader epoch (KIP-101, KIP-320): the largest epoch not above the requested one, and the offset
-//! after its last record; both -1 for an epoch after the partition's current one. Errors per partition: UNKNOWN_TOPIC_OR_PARTITION,
-//! NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
+//! after its last record; both -1 for an epoch after the partition's current one. Errors per partition:
+//! UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::offset_for_leader_epoch::{
