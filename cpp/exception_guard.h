@@ -24,8 +24,8 @@ namespace ottla {
 enum class Exceptions {
         /** Callbacks that serving a queue calls: delivery reports, rebalances, errors etc. */
         OF_SERVED,
-        /** Partitioners, which produce() calls; for messages that wait for the topic's metadata, any
-         *  thread that drives the client calls them. */
+        /** Partitioners, which produce() calls; for messages that wait for the topic's metadata,
+         *  any thread that drives the client calls them. */
         OF_PARTITIONERS,
         /** Callbacks for log lines, sockets and files; calls whose result must not be lost, and
          *  destructors. These exceptions are always logged. */

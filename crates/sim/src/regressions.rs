@@ -282,8 +282,8 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
     ),
     (
         1700002649,
-        "InitProducerId waited on a throttled connection: it was served late, in another order than the fencing \
-         that followed from it",
+        "InitProducerId waited on a throttled connection: another producer was fenced when it was served, not when it \
+         arrived",
     ),
     (
         1600027641,
