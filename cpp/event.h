@@ -1,4 +1,4 @@
-/* Event: what a callback of the C library was called with. */
+/* RdKafka::Event: the arguments of a callback of the C library. */
 
 #ifndef OTTLA_CPP_EVENT_H
 #define OTTLA_CPP_EVENT_H

@@ -1,13 +1,13 @@
 /*
  * Handling of exceptions that leave a callback of the application.
  *
- * Between a callback and the method that leads to it lie frames of the C library, which must not be
- * unwound. So a callback is called through guarded(), which catches, and a method runs the C
- * function inside exception_guard(), which throws again what was caught on its thread meanwhile. The two
- * meet in a chain of Serving objects on the thread's stack: the innermost one is the call that the
- * application will see the exception come out of, if it is of the kind that leads to such
- * callbacks. Everywhere else (threads of the library, destructors, calls of the C interface) no caller
- * could catch it: it is reported.
+ * The stack between a C++ method and a callback that it leads to has frames of the C library, which
+ * must not be unwound. So guarded() calls the callback and catches its exception, and the method
+ * runs the C function inside exception_guard(), which rethrows the exception after the C function
+ * has returned. Each exception_guard() has a Serving object on the thread's stack; guarded() stores
+ * the exception in the innermost one if that call throws exceptions of this kind of callback (see
+ * Exceptions). All other exceptions, on threads of the library, in destructors and in calls of the
+ * C interface, have no caller that could catch them: they are logged.
  */
 
 #ifndef OTTLA_CPP_EXCEPTION_GUARD_H
@@ -20,14 +20,15 @@
 
 namespace ottla {
 
-/** Which callbacks' exceptions a call throws, and which kind a callback is of. */
+/** The kind of a callback, or for a call the kind of callbacks whose exceptions it rethrows. */
 enum class Exceptions {
-        /** Of callbacks that are served: delivery reports, rebalances, errors and so on. */
+        /** Callbacks that serving a queue calls: delivery reports, rebalances, errors etc. */
         OF_SERVED,
-        /** Of partitioners, which decide whether produce() accepts a message. For messages that
-         *  wait for their partitions they are called on any thread that drives the client. */
+        /** Partitioners, which produce() calls; for messages that wait for the topic's metadata,
+         *  any thread that drives the client calls them. */
         OF_PARTITIONERS,
-        /** Of none: a call whose outcome must come out, a destructor; log lines, sockets, files. */
+        /** Callbacks for log lines, sockets and files; calls whose result must not be lost, and
+         *  destructors. These exceptions are always logged. */
         OF_NONE
 };
 
@@ -39,10 +40,11 @@ class Serving {
         Serving(const Serving &) = delete;
         Serving &operator=(const Serving &) = delete;
 
-        /** Throws what was kept, if anything was. */
+        /** Rethrows the stored exception, if there is one. */
         void rethrow();
 
-        /** Keeps an exception for the innermost call of this thread, if it is for that to throw. */
+        /** Stores an exception in the innermost call of this thread. Returns false when there is no
+         *  such call, it does not rethrow exceptions of this kind, or it has one already. */
         static bool keep(std::exception_ptr exception, Exceptions exceptions);
 
        private:
@@ -51,7 +53,7 @@ class Serving {
         std::exception_ptr kept_;
 };
 
-/** Runs a C function that may call callbacks; throws what they have thrown when it is through. */
+/** Runs a C function that may call callbacks, then rethrows the first exception of a callback. */
 template <class Call>
 auto exception_guard(Call call, Exceptions exceptions = Exceptions::OF_SERVED) -> decltype(call()) {
         Serving scope(exceptions);
@@ -60,10 +62,10 @@ auto exception_guard(Call call, Exceptions exceptions = Exceptions::OF_SERVED) -
         return result;
 }
 
-/** Inside a catch block: keeps or reports the exception that `callback` has thrown. */
+/** Stores or logs the exception that `callback` has thrown; must be called inside a catch block. */
 void caught(rd_kafka_t *rk, const char *callback, Exceptions exceptions);
 
-/** Calls the application; returns `otherwise` if it throws. */
+/** Calls a callback of the application; returns `otherwise` if it throws. */
 template <class Result, class Call>
 Result guarded(rd_kafka_t *rk,
                const char *callback,

@@ -1,4 +1,8 @@
-/* KafkaConsumer. */
+/*
+ * RdKafka::KafkaConsumer.
+ *
+ * C functions that may call callbacks of the application run inside exception_guard().
+ */
 
 #include <memory>
 
@@ -145,10 +149,10 @@ class KafkaConsumerImpl : public RdKafka::KafkaConsumer, public HandleImpl {
        private:
         ErrorCode commit_and_call(const rd_kafka_topic_partition_list_t *offsets,
                                   RdKafka::OffsetCommitCb *callback) {
-                auto call = callback ? offset_commit_to : nullptr;
+                auto c_callback = callback ? offset_commit_to : nullptr;
                 return exception_guard([&] {
                         return code_of(
-                            rd_kafka_commit_queue(rk_, offsets, nullptr, call, callback));
+                            rd_kafka_commit_queue(rk_, offsets, nullptr, c_callback, callback));
                 });
         }
 };
@@ -163,7 +167,7 @@ RdKafka::KafkaConsumer *KafkaConsumerImpl::create(const RdKafka::Conf *conf, std
         consumer->client_.consumer = consumer.get();
         if (!consumer->open(RD_KAFKA_CONSUMER, conf, errstr))
                 return nullptr;
-        /* One method, consume(), serves messages and callbacks. */
+        /* Forwards the main queue to the consumer's, so that consume() serves all callbacks, too. */
         rd_kafka_resp_err_t err = rd_kafka_poll_set_consumer(consumer->rk_);
         if (err) {
                 errstr = rd_kafka_err2str(err);

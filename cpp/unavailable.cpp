@@ -1,4 +1,4 @@
-/* Functions that the C library does not have yet: see unavailable.h. */
+/* The errors of methods whose C functions do not exist yet: see unavailable.h. */
 
 #include "unavailable.h"
 

@@ -1,10 +1,10 @@
 /*
  * Functions that the C library does not have yet.
  *
- * The C++ interface has methods for services whose C functions librdkafka.so.1 lacks. They are
- * named here, as weak references: such a function is NULL, and its method answers with
- * unavailable(), until the C library exports it. When rdkafka.h declares one of them its line here
- * goes; `cargo xtask header` checks that.
+ * The C++ interface has methods for services whose C functions librdkafka.so.1 lacks. This file
+ * declares these functions as weak references: the address of such a function is NULL, and its
+ * method returns unavailable(), until the C library exports it. A function that rdkafka.h declares
+ * must not be declared here; `cargo xtask header` checks that.
  */
 
 #ifndef OTTLA_CPP_UNAVAILABLE_H
@@ -48,10 +48,10 @@ rd_kafka_sasl_set_credentials(rd_kafka_t *rk, const char *username, const char *
 
 namespace ottla {
 
-/** The answer of a method whose service is missing. */
+/** Returns ERR__NOT_IMPLEMENTED with a text that names the service. The caller owns the error. */
 RdKafka::Error *unavailable(const char *service);
 
-/** The same where there is a text to fill. */
+/** Returns ERR__NOT_IMPLEMENTED, and writes a text that names the service to `errstr`. */
 RdKafka::ErrorCode unavailable(const char *service, std::string &errstr);
 
 }  // namespace ottla

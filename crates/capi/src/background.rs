@@ -1,4 +1,4 @@
-//! The background queue, whose thread exists only once it is requested.
+//! The background queue (`rd_kafka_queue_get_background()`). Its thread starts when the queue is first requested.
 
 use std::ffi::CStr;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub fn queue(handle: &Handle) -> Result<Arc<Queue>, Error> {
     handle.background_queue(serve_all)
 }
 
-/// Serves the queue until `ending` is set.
+/// Serves the queue until `ending` is set. The thread that sets it also wakes the queue.
 fn serve_all(handle: &Handle, queue: &Arc<Queue>, ending: &AtomicBool) {
     let interceptors = handle.interceptors().get();
     if let Some(methods) = interceptors {
@@ -39,7 +39,8 @@ fn serve_all(handle: &Handle, queue: &Arc<Queue>, ending: &AtomicBool) {
     }
 }
 
-/// Waits for an event and hands it to the application, to its own callback when there is none for all events.
+/// Waits for an event and passes it to the application: to the background event callback if one is set, otherwise to the
+/// callback of the event's type.
 fn serve_one(handle: &Handle, queue: &Arc<Queue>) {
     if let Some(callback) = handle.callbacks().background_event {
         if let Some(event) = event::poll(handle, queue, &Deadline::new(Timeout(None))) {
@@ -54,7 +55,8 @@ fn serve_one(handle: &Handle, queue: &Arc<Queue>) {
     match queue.pop(None) {
         Some(Event::Records(_)) => {
             if let Some(client) = handle.client() {
-                let text = || "messages in the background queue are dropped: nobody takes them there".into();
+                let text =
+                    || "messages in the background queue are dropped: the client has no callback for them".into();
                 client.shared().log.log(level::WARNING, "BGQUEUE", text);
             }
         }

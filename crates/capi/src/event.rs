@@ -1,4 +1,4 @@
-//! `rd_kafka_event_t`: what `rd_kafka_queue_poll()` returns in place of callbacks.
+//! `rd_kafka_event_t`: the events that `rd_kafka_queue_poll()` returns instead of calling callbacks.
 
 use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_void};
@@ -36,6 +36,7 @@ enum Content {
     Deliveries(Box<Deliveries>),
     Fetched {
         message: MessagePtr,
+        /// The application has received the message from `rd_kafka_event_message_next()`.
         given: bool,
     },
     Error {
@@ -71,8 +72,10 @@ enum Content {
 
 /// The delivery reports of a batch as messages.
 struct Deliveries {
-    /// Point into `delivery`, `topic` and `error_text`; made on first use, and never moved afterwards.
+    /// The messages, built on first use. They point into `delivery`, `topic` and `error_text`, which must not move
+    /// afterwards.
     messages: Option<Box<[Message]>>,
+    /// The index of the next message for the application.
     next: usize,
     error_text: Option<CString>,
     topic: Arc<TopicHandle>,
@@ -147,7 +150,8 @@ fn error_content(error: &Error, partition: Option<PartitionOffset>) -> Content {
     }
 }
 
-/// Returns the error of an error event: instead of `_FATAL` the first fatal error, since the event has a flag for that.
+/// Returns the error of an error event. A fatal error is replaced by the client's first fatal error: the event has a flag
+/// for fatal errors, and needs no `_FATAL` code.
 fn cause(handle: &Handle, error: Error) -> Error {
     if !error.fatal {
         return error;
@@ -160,7 +164,7 @@ fn text_for(code: ErrorCode) -> Option<CString> {
     (!code.is_ok()).then(|| c_text(code.description().into_owned()))
 }
 
-/// Returns an event as the application polls it; the event itself when there is no such form.
+/// Converts an event of the core for the C interface. Returns the event itself when the C interface has no type for it.
 fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
     Ok(match event {
         Event::Delivery(delivery) => Content::Deliveries(Box::new(Deliveries::new(handle, delivery))),
@@ -205,7 +209,7 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
     })
 }
 
-/// Waits for an event. Events without a public form (throttling) are served by their callbacks meanwhile.
+/// Waits for an event. Events without a type in the C interface (throttling) are passed to their callbacks meanwhile.
 pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<Owned<EventHandle>> {
     loop {
         let taken = message::next(handle, queue, deadline)?;
@@ -214,9 +218,9 @@ pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
             Ok(message) => Content::Fetched { message, given: false },
             Err(event) => {
                 if let Event::Commit(result) = &event
-                    && let Some((_, own)) = handle.take_commit_callback(result.opaque)
+                    && let Some((_, commit_opaque)) = handle.take_commit_callback(result.opaque)
                 {
-                    opaque = own;
+                    opaque = commit_opaque;
                 }
                 if let Event::Admin(result) = &event {
                     opaque = result.opaque as *mut c_void;
@@ -345,7 +349,7 @@ exports! {
         })
     }
 
-    /// Frees an event with its messages; NULL is fine.
+    /// Frees an event with its messages; NULL is ignored.
     fn rd_kafka_event_destroy(event: *mut EventHandle) {
         // SAFETY: NULL or the application's event.
         drop(unsafe { <Owned<EventHandle>>::from_c(event) });
@@ -356,7 +360,7 @@ exports! {
         event.next_message()
     }
 
-    /// Returns the event's next messages, at most `size`.
+    /// Writes the event's next messages, at most `size`, to `messages`. Returns their number.
     fn rd_kafka_event_message_array(event: &mut EventHandle, messages: *mut *const MessageFields, size: usize)
         -> usize, or 0;
     {
@@ -373,7 +377,7 @@ exports! {
         count
     }
 
-    /// Returns the number of messages of the event that were not taken yet.
+    /// Returns the number of messages of the event that were not returned yet.
     fn rd_kafka_event_message_count(event: &EventHandle) -> usize, or 0; {
         match &event.content {
             Content::Deliveries(deliveries) => deliveries.delivery.len().saturating_sub(deliveries.next),
@@ -387,7 +391,7 @@ exports! {
         event.error().0
     }
 
-    /// Returns the event's error in words, those of success without one.
+    /// Returns the text of the event's error; the description of `NO_ERROR` without an error.
     fn rd_kafka_event_error_string(event: &EventHandle) -> *const c_char, or c"".as_ptr(); {
         let (code, text) = event.error();
         text.map_or_else(|| errors::description(code), CStr::as_ptr)
@@ -398,12 +402,12 @@ exports! {
         matches!(event.content, Content::Error { fatal: true, .. }).into()
     }
 
-    /// Returns the application's pointer.
+    /// Returns the opaque pointer of the commit or admin call; NULL for other events.
     fn rd_kafka_event_opaque(event: &EventHandle) -> *mut c_void, or std::ptr::null_mut(); {
         event.opaque
     }
 
-    /// Returns the parts of a log line; -1 for other events.
+    /// Writes the parts of a log line. Returns 0; -1 for other events.
     fn rd_kafka_event_log(event: &EventHandle, fac: *mut *const c_char, text: *mut *const c_char, level: *mut i32)
         -> i32, or -1;
     {
@@ -417,7 +421,7 @@ exports! {
         0
     }
 
-    /// Returns the debug contexts of a log line; -1 for other events.
+    /// Writes the names of a log line's debug contexts to a buffer of `size` bytes. Returns 0; -1 for other events.
     fn rd_kafka_event_debug_contexts(event: &EventHandle, to: *mut c_char, size: usize) -> i32, or -1; {
         let Content::Log { contexts, .. } = &event.content else { return -1 };
         // SAFETY: the caller's buffer.
@@ -425,7 +429,7 @@ exports! {
         0
     }
 
-    /// Returns the statistics document.
+    /// Returns the statistics document (JSON), owned by the event; NULL for other events.
     fn rd_kafka_event_stats(event: &EventHandle) -> *const c_char, or std::ptr::null(); {
         match &event.content {
             Content::Stats(text) => text.as_ptr(),
@@ -443,7 +447,7 @@ exports! {
         }
     }
 
-    /// Returns the partition of an error, owned by the application from then on.
+    /// Returns a new object for the partition of an error, owned by the application; NULL when there is none.
     fn rd_kafka_event_topic_partition(event: &EventHandle) -> *mut PartitionRow, or std::ptr::null_mut(); {
         match &event.content {
             Content::Error { partition: Some(row), .. } => topic_partition_list::single_row(row),

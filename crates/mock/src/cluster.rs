@@ -1,4 +1,4 @@
-//! The cluster: all brokers with their data, and what clients and checkers see of them.
+//! The cluster: all brokers with their data, and its interface for clients and checkers.
 
 use ottla_protocol::{ErrorCode, Records, Uuid};
 
@@ -30,12 +30,12 @@ pub struct Watermarks {
     pub size_bytes: u64,
 }
 
-/// A whole Kafka cluster as a state machine without I/O, clock, threads or other sources of randomness than its seed:
-/// the same configuration and the same calls give the same responses.
+/// A whole Kafka cluster as a state machine without I/O, clock or threads. Its only source of randomness is its seed: the
+/// same configuration and the same calls give the same responses.
 ///
-/// For each request the caller passes a frame to [`Cluster::handle`] and receives a [`Reply`](crate::Reply). Later
-/// responses come out of [`Cluster::poll`], which has to be called at the time that [`Cluster::next_wake`] returns; that
-/// time changes with every other call. [`Cluster::disconnected`] ends a connection. Times must not go backward; an
+/// For each request the caller passes a frame to [`Cluster::handle`] and receives a [`Reply`](crate::Reply).
+/// [`Cluster::poll`] returns delayed responses. It has to be called at the time that [`Cluster::next_wake`] returns; any
+/// other call may change that time. [`Cluster::disconnected`] ends a connection. Times must not go backward; an
 /// earlier time counts as the latest one seen.
 ///
 /// All other methods observe the cluster or change it from outside, as an operator or a failure does.
@@ -85,7 +85,7 @@ impl Cluster {
         &self.state.cluster_id
     }
 
-    /// Returns the latest time that a call had.
+    /// Returns the latest time that a caller has passed.
     pub fn now(&self) -> Time {
         self.state.now
     }
@@ -211,7 +211,7 @@ impl Cluster {
         self.state.history.joins.enable();
     }
 
-    /// Returns the joins since the last call, in order.
+    /// Returns the recorded joins since the last call of this function, in order.
     pub fn take_joins(&mut self) -> Vec<JoinRecord> {
         self.state.history.joins.take()
     }
@@ -221,7 +221,7 @@ impl Cluster {
         self.state.history.commits.enable();
     }
 
-    /// Returns the commits since the last call, in order.
+    /// Returns the recorded commits since the last call of this function, in order.
     pub fn take_commits(&mut self) -> Vec<CommitRecord> {
         self.state.history.commits.take()
     }
@@ -243,7 +243,7 @@ impl Cluster {
         self.state.history.transaction_steps.enable();
     }
 
-    /// Returns the steps since the last call, in order.
+    /// Returns the recorded steps since the last call of this function, in order.
     pub fn take_transaction_steps(&mut self) -> Vec<TransactionRecord> {
         self.state.history.transaction_steps.take()
     }
@@ -266,13 +266,13 @@ impl Cluster {
         self.recorder.clear();
     }
 
-    /// Calls `listener` with a line of text for each request from now on, and its outcome. The cluster calls it while it
-    /// serves the request: `listener` must be quick and must not call the cluster.
+    /// Calls `listener` with a line of text for each request from now on and its outcome. The call happens while the
+    /// cluster serves the request: `listener` must be quick and must not call the cluster.
     pub fn observe(&mut self, listener: impl Fn(String) + Send + Sync + 'static) {
         self.observer = Observer::new(listener);
     }
 
-    /// Returns the metrics that clients have pushed, oldest first.
+    /// Returns the metrics that clients have pushed (PushTelemetry, KIP-714), oldest first.
     pub fn pushed_metrics(&self) -> &[MetricsPush] {
         self.telemetry.pushes()
     }

@@ -1,4 +1,4 @@
-//! The loop's calls to its clients. None of them blocks.
+//! The processor loop's calls to its consumer and its producer. None of them blocks: results arrive as replies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +11,20 @@ use ottla_core::reply::Reply;
 use ottla_core::sys::Instant;
 use ottla_core::types::{GroupMetadata, PartitionOffset, TopicPartition};
 
-/// A pending reply.
+/// A pending reply of a client.
 #[derive(Debug)]
 pub(crate) enum PendingReply {
+    /// Success or an error.
     Done(Arc<Reply<Result<(), Error>>>),
+    /// Partitions with their offsets.
     Rows(Arc<Reply<OffsetsResult>>),
+    /// The end of a purge, which always succeeds.
     Purged(Arc<Reply<()>>),
 }
 
 impl PendingReply {
-    /// Waits for the reply for at most `wait_max`; `None` if there is none yet.
+    /// Waits for the reply for at most `wait_max`. Returns `None` if there is none yet; the offsets are empty for replies
+    /// other than `Rows`.
     pub(crate) fn poll(&self, wait_max: Duration) -> Option<Result<Vec<PartitionOffset>, Error>> {
         fn within<T>(reply: &Reply<T>, wait_max: Duration) -> Option<T> {
             match wait_max {
@@ -36,12 +40,12 @@ impl PendingReply {
     }
 }
 
-/// The two clients.
+/// The two clients of a processor loop.
 #[derive(Debug)]
 pub(crate) struct Calls {
     pub(crate) consumer: Arc<Shared>,
     pub(crate) producer: Arc<Shared>,
-    /// The producer currently ignores linger.
+    /// The producer currently ignores `linger.ms`.
     linger_is_cut: bool,
 }
 
@@ -80,7 +84,7 @@ impl Calls {
         self.request(|reply| ConsumerCommand::Subscribe { topics, reply })
     }
 
-    /// Assigns partitions of a rebalance, from the committed offsets on.
+    /// Assigns partitions of a rebalance, to be read from their committed offsets on.
     pub(crate) fn assign(&self, partitions: Vec<PartitionOffset>, incremental: bool) -> PendingReply {
         self.request(|reply| match incremental {
             true => ConsumerCommand::IncrementalAssign { partitions, reply },
@@ -88,7 +92,7 @@ impl Calls {
         })
     }
 
-    /// Unassigns partitions of a rebalance.
+    /// Unassigns partitions of a rebalance: these if `incremental`, all otherwise.
     pub(crate) fn unassign(&self, partitions: Vec<TopicPartition>, incremental: bool) -> PendingReply {
         self.request(|reply| match incremental {
             true => ConsumerCommand::IncrementalUnassign { partitions, reply },
@@ -130,7 +134,7 @@ impl Calls {
         PendingReply::Done(reply)
     }
 
-    /// Discards records that were produced and not acknowledged yet.
+    /// Discards the records that the producer has queued or in flight.
     pub(crate) fn purge(&self) -> PendingReply {
         let done = Reply::new();
         self.producer.send(ClientCommand::Producer(ProducerCommand::Purge {
@@ -158,7 +162,7 @@ impl Calls {
         })
     }
 
-    /// Makes the producer ignore linger, or apply it again.
+    /// Makes the producer ignore `linger.ms` (`on`), or apply it again.
     pub(crate) fn cut_linger(&mut self, on: bool) {
         let Some(accumulator) = self.producer.producer.as_ref().filter(|_| self.linger_is_cut != on) else {
             return;
@@ -177,11 +181,11 @@ impl Calls {
 
     /// Returns true if the group rebalances cooperatively.
     pub(crate) fn is_cooperative(&self) -> bool {
-        let registry = self.consumer.consumer.as_ref();
-        registry.is_some_and(|r| r.group().protocol == RebalanceProtocol::Cooperative)
+        let consumer = self.consumer.consumer.as_ref();
+        consumer.is_some_and(|c| c.group().protocol == RebalanceProtocol::Cooperative)
     }
 
-    /// Returns true if other members may own the partitions already.
+    /// Returns true if the assignment was lost: other members may own its partitions already.
     pub(crate) fn is_assignment_lost(&self) -> bool {
         self.consumer.consumer.as_ref().is_some_and(|r| r.is_assignment_lost())
     }

@@ -12,6 +12,7 @@ use ottla_core::types::{PartitionOffset, TopicPartition};
 struct OffsetRange {
     partition: Arc<PartitionState>,
     first: i64,
+    /// The offset after the last record.
     next: i64,
     /// The leader epoch of the last record.
     leader_epoch: i32,
@@ -20,7 +21,9 @@ struct OffsetRange {
 /// The processed and uncommitted records, by partition.
 #[derive(Debug, Default)]
 pub(crate) struct Uncommitted {
+    /// The ranges by the partition's id in this client.
     ranges: BTreeMap<u32, OffsetRange>,
+    /// The time at which the first of the records was processed.
     started_at: Option<Instant>,
 }
 
@@ -62,7 +65,7 @@ impl Uncommitted {
         rows.collect()
     }
 
-    /// Removes partitions.
+    /// Removes the partitions for which `is_kept` returns false.
     pub(crate) fn retain(&mut self, is_kept: impl Fn(&TopicPartition) -> bool) {
         self.ranges.retain(|_, range| is_kept(&range.partition.tp()));
         if self.ranges.is_empty() {

@@ -1,4 +1,6 @@
 //! The virtual network: bytes are delayed, split, and lost.
+//!
+//! In names, `up` is the direction from client to broker, `down` from broker to client. All times are virtual.
 
 mod names;
 
@@ -16,7 +18,7 @@ use crate::rng::SeededRng;
 
 pub(crate) use names::{Names, PORT};
 
-/// A connection, which brokers identify by a number.
+/// A connection. Brokers identify it by a number, clients by an id.
 #[derive(Debug)]
 pub(crate) struct Conn {
     client: usize,
@@ -26,20 +28,24 @@ pub(crate) struct Conn {
     client_open: bool,
     /// The broker's side exists.
     broker_open: bool,
-    /// No byte passes any more, in either direction.
+    /// No byte passes any more, in either direction, and neither side is notified.
     dead: bool,
     // ---- client to broker
     /// Requests that the client's kernel has not taken as a whole.
     queue: VecDeque<Unwritten>,
     /// Free bytes of the send buffer.
     room: usize,
+    /// Requests of which the first byte was written.
     begun: u64,
+    /// Requests that were written as a whole.
     done: u64,
+    /// Arrival time of the last byte sent to the broker.
     up_last_us: u64,
     reader_up: FrameReader,
     /// Bytes that arrived while the broker was frozen.
     inbox: Vec<Bytes>,
     // ---- broker to client
+    /// Arrival time of the last byte sent to the client.
     down_last_us: u64,
     reader_down: FrameReader,
     /// Responses were lost or repeated: the client notices, and closes the connection.
@@ -52,12 +58,12 @@ pub(crate) struct Conn {
 #[derive(Debug)]
 struct Unwritten {
     frame: Bytes,
-    /// The frame of the client, which holds the memory of the request.
+    /// The client's frame. It is returned to the client when written, which frees the request's memory.
     original: Frame,
     written: usize,
 }
 
-/// Bytes that a kernel has taken, and the requests that were written with them.
+/// Bytes moved into the send buffer, and the frames of the requests that are written as a whole with them.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     pub(crate) pieces: Vec<Bytes>,
@@ -120,7 +126,7 @@ impl Conn {
         self.corrupted = true;
     }
 
-    /// Stops all bytes. Returns false when the connection was dead before.
+    /// Makes the connection dead: no byte passes any more. Returns false when the connection was dead before.
     pub(crate) fn kill(&mut self) -> bool {
         !std::mem::replace(&mut self.dead, true)
     }
@@ -152,24 +158,24 @@ impl Conn {
         });
     }
 
-    /// Moves bytes of queued requests into the send buffer. As in kernels, a free space of less than `least` bytes is not
-    /// filled, unless it is enough for the rest of a request.
+    /// Moves bytes of queued requests into the send buffer. As kernels do, it leaves a free space of less than `least` bytes
+    /// empty, unless the remaining bytes of a request fit into it.
     pub(crate) fn fill_send_buffer(&mut self, least: usize) -> Taken {
         let mut taken = Taken::default();
         if !self.client_open {
             return taken;
         }
         while let Some(Unwritten { frame, written, .. }) = self.queue.front_mut() {
-            let rest = frame.len() - *written;
-            if self.room < least.min(rest) {
+            let remaining = frame.len() - *written;
+            if self.room < least.min(remaining) {
                 break;
             }
-            let n = self.room.min(rest);
+            let n = self.room.min(remaining);
             self.begun += u64::from(*written == 0);
             taken.pieces.push(frame.slice(*written..*written + n));
             *written += n;
             self.room -= n;
-            if n == rest {
+            if n == remaining {
                 self.done += 1;
                 taken
                     .written
@@ -198,7 +204,7 @@ impl Conn {
         Some(self.up_last_us)
     }
 
-    /// Delays the end of the broker's side to this time.
+    /// Delays the arrival of the client's close at the broker to this time or later.
     pub(crate) fn delay_end_up(&mut self, at_us: u64) {
         self.up_last_us = self.up_last_us.max(at_us);
     }
@@ -239,12 +245,12 @@ impl Conn {
         self.inbox.push(piece);
     }
 
-    /// Keeps what a frozen broker sends.
+    /// Keeps the responses and closes of a frozen broker.
     pub(crate) fn hold_down(&mut self, down: Downlink) {
         self.outbox.push(down);
     }
 
-    /// Removes what was kept while the broker was frozen: bytes for it, and what it sends.
+    /// Removes and returns everything kept while the broker was frozen: the bytes for it, and its responses and closes.
     pub(crate) fn take_held(&mut self) -> (Vec<Bytes>, Vec<Downlink>) {
         (std::mem::take(&mut self.inbox), std::mem::take(&mut self.outbox))
     }
@@ -265,8 +271,9 @@ pub(crate) struct Net {
     faults_enabled: bool,
 }
 
-/// Time after which a client's kernel stops retransmitting.
+/// Time after which a client's kernel stops retransmitting on a dead connection, and closes it.
 pub(crate) const GIVE_UP_US: u64 = 90_000_000;
+/// The largest frame that readers accept, in bytes.
 const MAX_FRAME: usize = 200_000_000;
 
 impl Net {
@@ -294,7 +301,8 @@ impl Net {
         self.faults_enabled
     }
 
-    /// Freezes a broker. Returns false when it was frozen before.
+    /// Freezes a broker: it reads and sends nothing until [`Net::thaw`], and its connections stay open. Returns
+    /// false when it was frozen before.
     pub(crate) fn freeze(&mut self, broker: BrokerId) -> bool {
         self.frozen.insert(broker)
     }
@@ -348,10 +356,10 @@ impl Net {
         self.by_id.get(&(client, conn)).copied()
     }
 
-    /// Returns the connections that a client has open.
+    /// Returns the connections that are open on the client's side.
     pub(crate) fn open_of_client(&self, client: usize) -> Vec<(u64, ConnId)> {
-        let own = self.conns.iter().filter(|(_, c)| c.client == client && c.client_open);
-        own.map(|(number, c)| (*number, c.id)).collect()
+        let open = self.conns.iter().filter(|(_, c)| c.client == client && c.client_open);
+        open.map(|(number, c)| (*number, c.id)).collect()
     }
 
     /// Returns the number of connections that exist.
@@ -381,8 +389,8 @@ impl Net {
     /// Returns a connection that its client has closed and from which the broker may still read.
     pub(crate) fn half_closed_connection(&self) -> Option<u64> {
         let mut conns = self.conns.iter();
-        let left = conns.find(|(_, c)| !c.client_open && c.broker_open && !c.dead);
-        left.map(|(number, _)| *number)
+        let half_closed = conns.find(|(_, c)| !c.client_open && c.broker_open && !c.dead);
+        half_closed.map(|(number, _)| *number)
     }
 
     /// Draws whether a fault with this probability occurs now.
@@ -456,13 +464,13 @@ impl Net {
             .collect()
     }
 
-    /// Returns the broker at an address.
+    /// Returns the broker that listens at an address.
     pub(crate) fn listener(&self, addr: SocketAddr) -> Option<BrokerId> {
         self.names.listener(addr)
     }
 }
 
-/// Passes bytes to a reader. Returns the frames that are complete.
+/// Passes bytes to a reader. Returns the frames that are complete, or the reader's error.
 fn read_frames(reader: &mut FrameReader, mut bytes: &[u8]) -> Result<Vec<Bytes>, String> {
     let mut out = Vec::new();
     while !bytes.is_empty() {

@@ -1,322 +1,374 @@
 //! Seeds of worlds that once failed.
 
-/// Seeds that once failed, each with the defect that it showed. The world of a seed changes when plans draw something
-/// new: unit tests cover the defects, these seeds the combinations around them.
+/// Seeds that once failed, each with the situation and its wrong result. Where an entry names the checker, the defect was
+/// in the simulator's checks. The world of a seed changes when plans draw something new: unit tests cover the
+/// defects, these seeds the combinations around them.
+///
+/// "Loop" is a read-process-write loop of `ottla_processor`, "worker" a client that writes transactions.
 pub const REGRESSIONS: &[(u64, &str)] = &[
     (
         11,
-        "an idle connection with a timed-out request in it fired its timer for ever",
+        "a request timed out on an idle connection: the connection's timer fired without end",
     ),
     (
         33,
-        "a leader that lost its office had appended, and the records were called not persisted",
+        "a broker appended a batch and then lost its leadership: the client reported the records as not persisted",
     ),
     (
         36,
-        "a timed-out request counted as in flight for ever where socket.max.fails keeps the connection",
+        "a request timed out where socket.max.fails keeps the connection: it counted as in flight for ever",
     ),
     (
         37,
-        "after beginning again with the bootstrap brokers, nobody told the managers of the leaders' addresses",
+        "after a rebootstrap the producer and consumer were not notified of the leaders' addresses",
     ),
     (
         116,
-        "metadata could not be asked for in versions before 4 without creating topics",
+        "brokers supported Metadata before version 4 only: the client could not request a topic without creating it",
     ),
     (
         501,
-        "a batch that expired in flight was put back empty and hid the ages of those behind it",
+        "a batch that expired in flight returned to its queue empty: the batches behind it did not expire",
     ),
     (
         14,
-        "an error of a partition was dropped with stale records, and never told again",
+        "a partition's error was discarded together with stale records: it was never reported again",
     ),
     (
         297,
-        "a fetch that began at the end of an aborted transaction took the producer's next one for aborted",
+        "a fetch started at the end of an aborted transaction: the producer's next transaction was filtered as \
+         aborted",
     ),
     (
         2073,
-        "offsets that were answered after their transaction had failed ended the abort",
+        "the response to a transaction's offsets arrived after the transaction had failed: it completed the abort",
     ),
     (
         61864,
-        "after out of range, an id from old metadata was taken for the topic's, and the right one for another deletion",
+        "after an out-of-range error the client took a topic id of old metadata for the new topic's: the correct \
+         id then counted as another deletion",
     ),
     (
         100288,
-        "the mock cluster counted copies of records that a leader had lost, for others at their offsets",
+        "a leader lost records: the mock cluster counted followers' copies of them as copies of other records at \
+         the same offsets",
     ),
     (
         704310,
-        "a leader of a group forgot partitions that it learned of while others were being divided",
+        "a group leader learned of new partitions between SyncGroup and its response: they stayed unassigned",
     ),
-    (101659, "a connection hung for ever, and socket.max.fails=0 kept it"),
+    (
+        101659,
+        "a connection hung: with socket.max.fails=0 the client never closed it",
+    ),
     (
         1001869,
-        "the network passed on single bytes as its buffers got room for them",
+        "the simulated network passed on single bytes, each as soon as its send buffer had room for it",
     ),
-    (118, "a commit that was tried again undid a later one"),
+    (118, "a commit was retried: it overwrote a later one"),
     (
         474,
-        "a commit that outlived its generation was made in the next, for a partition that was another member's by then",
+        "a commit outlived its generation: it was sent in the next one, for a partition that another member owned \
+         by then",
     ),
     (
         1866,
-        "an application's answer to an assignment was taken for giving up the next one",
+        "an application's reply to an assignment was taken for the release of the next assignment",
     ),
     (
         901366,
-        "a fenced member that subscribed again committed what it had lost, in its new generation",
+        "a fenced member subscribed again: in its new generation it committed offsets of partitions that it had \
+         lost",
     ),
     (
         20004412,
-        "a batch that nobody had was sent again for ever under numbers that no broker takes",
+        "no broker had a batch: it was retried without end under sequence numbers that every broker rejects",
     ),
     (
         20008784,
-        "look-ups kept telling an epoch of the topic that was there before, and nobody asked for metadata",
+        "offset requests had the leader epoch of a deleted topic of the same name: the client did not refresh its \
+         metadata",
     ),
     (
         30011293,
-        "a late answer to a metadata request took a leader away, and nobody asked for the next",
+        "a late metadata response removed a partition's leader: the client did not request the next leader",
     ),
     (
         40011678,
-        "what was committed for a deleted topic was where the next one of its name ended, and a member was waited for",
+        "the committed offset of a deleted topic was the end of the next topic of that name: the checker waited \
+         for a member",
     ),
     (
         95002747,
-        "three brokers that were asked at once brought a batch each beyond a consumer's budget, one was expected",
+        "three brokers sent a batch each beyond a consumer's budget at the same time: the checker allowed one \
+         batch",
     ),
     (
         1279,
-        "a message produced during a flush waited for linger to end: nobody woke the client's thread for it",
+        "a message was produced during a flush: the client's thread was not woken, and the message waited for \
+         linger.ms",
     ),
     (
         52000078,
-        "the mock cluster divided nothing anew after an upgrade, though the classic leader had not either",
+        "after a group's upgrade to the consumer protocol the mock cluster computed no assignment, and neither had \
+         the classic leader",
     ),
     (
         52000666,
-        "a member that unsubscribed and subscribed before its coordinator heard of it began at another end",
+        "a member unsubscribed and subscribed again before its coordinator noticed: it started at a different log \
+         end",
     ),
     (
         700002359,
-        "a reader that sought to what an unclean election had cut off began anew",
+        "a reader sought to an offset that an unclean election had truncated: it reset its position",
     ),
     (
         910000552,
-        "a batch with many headers was held alone, and was larger than it was thought to be",
+        "a batch with many headers was held as the only one beyond a budget: it was larger than estimated",
     ),
     (
         910000623,
-        "without topic ids a topic that was made anew was taken for one whose log was cut",
+        "a topic was recreated on brokers without topic ids: it was taken for a topic with a truncated log",
     ),
     (
         911000920,
-        "a request that timed out before it was written was called unwritten, and went out later on a connection that stayed",
+        "a request that timed out before it was written was reported as unwritten: its connection stayed open and \
+         sent it later",
     ),
     (
         1186,
-        "an answer about all topics that was overtaken was the last one, and a pattern never met the next topic",
+        "a response with all topics was superseded and not requested again: a pattern subscription never matched \
+         the next topic",
     ),
     (
         1634,
-        "a member that stayed lost its session on a connection that never opened, and others had what it had",
+        "a member that should have stayed lost its session on a connection that never opened: others received its \
+         partitions",
     ),
     (
         912008626,
-        "with socket.max.fails=0 a member waited for its kernel to give up a dead connection",
+        "with socket.max.fails=0 a member waited until its kernel closed a dead connection",
     ),
     (
         913001978,
-        "a member that was giving everything up joined before its application had, after an error of a heartbeat",
+        "a heartbeat failed while a member released all partitions: it joined again before its application had \
+         released them",
     ),
     (
         913002650,
-        "brokers asked twice to begin again, and nobody asked for all topics after that",
+        "brokers requested a rebootstrap twice: the client did not request all topics afterwards",
     ),
     (
         914007590,
-        "an application forgot what it could not commit while its group rebalanced",
+        "an application could not commit during a rebalance: it forgot the offsets",
     ),
     (
         915008560,
-        "partitions of a topic and of the one before it were asked for under one id, and never forgotten by the broker",
+        "partitions of a topic and of its deleted predecessor were requested under one topic id: the broker's \
+         fetch session kept them for ever",
     ),
     (
         915005109,
-        "a partition was twice in a request after its leader had moved, and one of the batches never ran out of time",
+        "after a leader change a partition was twice in a Produce request: one of the two batches never expired",
     ),
     (
         203536,
-        "what a broker took long after it was given up, and after it had forgotten the producer, was called out of order",
+        "a broker appended a batch long after the client had given it up, and after the producer's state had \
+         expired: the checker reported it as out of order",
     ),
     (
         203320,
-        "a reader was waited for where its log had lost all that it had not read",
+        "a log lost all records that a reader had not read: the checker waited for the reader",
     ),
     (
         203524,
-        "a reader went on where its log begins, behind where it was cut, and was expected at its old place",
+        "a log's start moved beyond a truncation: a reader continued at the start, and the checker expected its \
+         old position",
     ),
     (
         930003666,
-        "a member that waited for others was not told of its assignment by a coordinator that turned back to the classic protocol",
+        "a coordinator returned to the classic protocol while a member waited for others: the member never \
+         received its assignment",
     ),
     (
         930005306,
-        "a member was told of a partition and, before it had learned of the topic, of none, and was taken to have it",
+        "a member received a partition and, before it knew the topic, an empty assignment: it counted as the owner",
     ),
     (
         500004361,
-        "a loop that its group had put out sent offsets without a name, and committed beside the partition's new owner",
+        "a loop that its group had removed sent offsets without a member id: they were committed although the \
+         partition had a new owner",
     ),
     (
         960008385,
-        "after out of range, what was read before the topic's id was known again was of one that was deleted meanwhile",
+        "after an out-of-range error, records read before the topic id was known again were those of a topic \
+         deleted meanwhile",
     ),
     (
         960012370,
-        "what was committed for a deleted topic lay beyond the end of the next one, and a member was waited for",
+        "the committed offset of a deleted topic was beyond the end of the next topic of that name: the checker \
+         waited for a member",
     ),
     (
         1795238477606,
-        "a rebalance for a topic that had grown was taken for a takeover that never ended",
+        "a rebalance for new partitions of a topic was taken for a takeover: the takeover never ended",
     ),
     (
         710031641,
-        "offsets that had timed out arrived in a later transaction of the first generation, and took its place",
+        "with transaction version 1, offsets that had timed out arrived in a later transaction: they replaced that \
+         transaction's offsets",
     ),
     (
         820004489,
-        "a loop that works at least once had lost its assignment, and committed in vain for ever",
+        "an at-least-once loop had lost its assignment: it retried its commit for ever",
     ),
     (
         990000057,
-        "the world ended before a loop that works at least once had committed what it had read",
+        "the world ended before an at-least-once loop had committed the records that it had read",
     ),
     (
         990006025,
-        "a loop that was to give partitions up as it ended never answered, and its consumer waited in vain",
+        "a stopping loop did not reply to a revocation: its consumer waited for the reply",
     ),
     (
         1200011801,
-        "a leader's address came with a hint for another topic, and who had waited for it heard nothing",
+        "a leader's address arrived with a leader hint for another topic: a consumer that waited for it was not \
+         notified",
     ),
     (
         1300020585,
-        "a worker that another had replaced got another id when both were forgotten, and went on from its memory",
+        "the coordinator forgot the producer ids of a worker and its replacement: the old worker got a new id and \
+         continued with stale state",
     ),
     (
         1600005113,
-        "a coordinator gave an id that it had forgotten, called that timed out, and fenced the loop that asked again",
+        "a coordinator replaced an expired producer id but reported a timeout: it fenced the loop that repeated \
+         the request",
     ),
     (
         1600052153,
-        "an old answer made a member believe in its place, and it took back what the partition's new owner had committed",
+        "after an old response a removed member considered itself current: it overwrote the commits of the \
+         partition's new owner",
     ),
     (
         1750000050,
-        "a static member kept its dead connection to the coordinator, asked in vain for ever, and could not leave",
+        "a static member kept its dead connection to the coordinator: it retried for ever, and could not leave the \
+         group",
     ),
     (
         618,
-        "a commit was tried again after its group had turned to the consumer protocol and given the partition to another",
+        "a commit was retried after its group had changed to the consumer protocol and assigned the partition to \
+         another member",
     ),
     (
         980001986,
-        "a log was cut where brokers' epochs in metadata are not relied on, and a reader was expected to notice",
+        "a log was truncated where leader epochs in metadata are unreliable: the checker expected a reader to \
+         detect it",
     ),
     (
         980003582,
-        "responses to no request were counted in the totals, and not among brokers, whose connections were gone",
+        "responses to no request were in the statistics' totals, but in no broker's counters after their \
+         connections had closed",
     ),
     (
         1000017658,
-        "an application was told late of the end that its reader had begun at, below which the log was cut meanwhile",
+        "an application received late the log end at which its reader had started: the log was truncated below it \
+         meanwhile",
     ),
     (
         960028282,
-        "a member subscribed by its pattern again, did not ask for topics, and took its assignment only when it heard of them",
+        "a member subscribed by its pattern again without a request for all topics: it accepted its assignment \
+         only when it learned of them",
     ),
     (
         1700002649,
-        "an id was asked for on a connection that was throttled, and given to a producer that had another one fenced by then",
+        "InitProducerId waited on a throttled connection: another producer was fenced when it was served, not when it \
+         arrived",
     ),
     (
         1600027641,
-        "the world ended while a loop waited for a dead connection with records to write, which readers were to see",
+        "the world ended while a loop waited on a dead connection with records to write: readers did not receive \
+         them",
     ),
     (
         1600034441,
-        "the world ended while a loop waited for a dead connection with a transaction to abort",
+        "the world ended while a loop waited on a dead connection with a transaction to abort",
     ),
     (
         1800104697,
-        "a loop that works at least once could not commit what it was to give up, and its application was not told",
+        "an at-least-once loop could not commit before a revocation: its application got no rollback callback",
     ),
     (
         1900009166,
-        "a commit was overtaken by a lower one, of who had come back to where the log was cut",
+        "a consumer returned to a truncation: its lower commit overtook the one before, and the checker expected \
+         that one",
     ),
     (
         2200008931,
-        "an application asked for something as its client was told to end",
+        "an application made a call at the moment at which its client was terminated",
     ),
     (
         2600007786,
-        "a commit that its member had given up was served late, behind the one that followed it",
+        "a commit that its member had given up was served late, after the one that followed it",
     ),
     (
         3240016626,
-        "a commit that its client had given up with its connection came after a later one, which closing was blamed for",
+        "a commit of a closed connection was served after a later commit: the checker reported the close as the \
+         cause",
     ),
     (
         3240040644,
-        "a reader that nobody waited for, its topic made anew, was still reading when all was to be quiet",
+        "a reader of a recreated topic, for which the checker does not wait, was still reading in the quiet phase",
     ),
     (
         3240156578,
-        "a request to join came 15 s after its client had given it up and made a member, which closing was blamed for",
+        "a JoinGroup request was served 15 s after its client had given it up and created a member: the checker \
+         reported the close as the cause",
     ),
     (
         98560678498,
-        "a member lost its session, was a member again by a join that it had given up 30 s before, and was expected to know",
+        "a member lost its session, and was a member again by a join that it had given up 30 s before: the checker \
+         expected it to know",
     ),
     (
         5241008770,
-        "brokers told the end of a log without its epoch, and who had found it was to notice that it was cut off",
+        "brokers reported a log's end without its leader epoch: the checker expected a reader there to detect a \
+         truncation",
     ),
     (
         5241017438,
-        "a member had partitions of a topic that had been made anew with fewer, and was to keep them when another left",
+        "a member owned partitions of a topic that was recreated with fewer: the checker expected it to keep them \
+         when another left",
     ),
     (
         77120018169,
-        "a loop replaced the producer that a rival had fenced, ended when its own late request fenced the next one, and only \
-         the last producer's rivals counted",
+        "a loop replaced the producer that a rival had fenced, and ended when its own late request fenced the \
+         replacement: the checker considered rivals of the last producer only",
     ),
     (
         6240104193,
-        "a record of a topic that had just been deleted was taken from behind a cut, and the reset for the new topic was blamed",
+        "a record behind a truncation was delivered from a topic that had just been deleted: the checker rejected \
+         the reset for the new topic",
     ),
     (
         6240105244,
-        "a topic was made anew without an id, a made-up error called a batch out of order, and its successor was accepted",
+        "a topic was recreated without an id, and an injected error reported a batch as out of order: the batch \
+         that followed was accepted",
     ),
     (
         6240134830,
-        "the coordinator was looked for on a connection that had broken unnoticed, and closing within 10 s was blamed for it",
+        "FindCoordinator was sent on a connection that had broken unnoticed: the checker expected the close within \
+         10 s",
     ),
     (
         7240100558,
-        "an application that was told of a truncated log went to the partition's beginning, and its lower commit was blamed",
+        "an application received a truncation error and went to the partition's beginning: the checker rejected \
+         its lower commit",
     ),
     (
         7240102130,
-        "a connection to each broker was dead, new ones to the same addresses were not asked, and the leader assigned nothing",
+        "the connection to each broker was dead, and new ones to the same addresses were not used: the group \
+         leader assigned nothing",
     ),
     (
         9240100908,

@@ -1,4 +1,5 @@
-//! The clients that write transactions, in their slots.
+//! The workers: clients that write transactions. Each worker has a slot, whose clients run one after the other. A worker
+//! writes to one topic of a chain (see `chain`): sources to the first one; a processor reads from the topic before.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +21,11 @@ pub(crate) struct TxnWorkers {
     slots: Vec<Slot>,
     seeds: SeededRng,
     rng: SeededRng,
+    /// The number of inputs of the chain's first topic so far.
     origins: u64,
-    /// The clients of loops, which end them.
+    /// The clients of processor loops. The loop closes them, not the simulator.
     of_loops: BTreeSet<usize>,
-    /// The result of the last check, and the length of the logs at that time.
+    /// The length of all logs at the last check of the chain, and its result: the reason why the chain is incomplete.
     last_check: Option<(i64, Option<String>)>,
 }
 
@@ -60,17 +62,18 @@ impl TxnWorkers {
         self.of_loops.contains(&client)
     }
 
-    /// Returns the groups of the stages.
+    /// Returns the consumer groups of the chain's stages.
     pub(crate) fn groups(&self) -> Vec<String> {
         let last = self.plan.as_ref().map_or(0, TransactionsPlan::last);
         (1..=last).map(group).collect()
     }
 
-    /// Returns the number of a new input.
+    /// Returns the number of a new input of the chain's first topic.
     pub(crate) fn next_origin(&mut self) -> u64 {
         self.origins += 1;
         self.origins
     }
+
     pub(crate) fn plan(&self) -> Option<&TransactionsPlan> {
         self.plan.as_ref()
     }
@@ -110,15 +113,15 @@ impl TxnWorkers {
         self.of_loops.insert(client);
     }
 
-    /// Empties a slot. Returns the time until its next clients start. `at_once`: they replace clients that still run.
-    /// `is_hostile`: faults happen.
+    /// Empties a slot. Returns the time in microseconds until its next clients start. `at_once`: they replace clients that
+    /// still run. `is_hostile`: the faults have not ended.
     pub(crate) fn on_gone(&mut self, slot: usize, at_once: bool, is_hostile: bool) -> u64 {
         self.slots[slot].client = None;
         let plan = self.plan.as_ref().map(|p| &p.workers[slot]);
-        let (longest, is_loop) = plan.map_or((0, false), |w| (w.returns_us, w.loop_plan.is_some()));
+        let (pause_max, is_loop) = plan.map_or((0, false), |w| (w.returns_us, w.loop_plan.is_some()));
         let pause = match at_once || !is_hostile {
             true => 0,
-            false => self.rng.between(longest / 10, longest),
+            false => self.rng.between(pause_max / 10, pause_max),
         };
         match is_loop && !at_once {
             true => pause.max(LOOP_RETURNS_US),
@@ -126,7 +129,8 @@ impl TxnWorkers {
         }
     }
 
-    /// Returns the result of the last check of the logs that found the chain behind when they had this length.
+    /// Returns the result of the last check if it is still valid: it found a stage with unprocessed inputs, and the logs
+    /// have not grown since.
     pub(crate) fn last_check(&self, length: i64) -> Option<&str> {
         let (at, found) = self.last_check.as_ref()?;
         found

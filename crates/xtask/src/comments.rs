@@ -12,14 +12,15 @@ pub(crate) fn blocks(extension: &str, text: &str) -> Vec<Block> {
         _ => return Vec::new(),
     };
     let mut blocks: Vec<Block> = Vec::new();
-    let mut joins = None;
+    // The number of the line that would continue the last block; `None` after a comment behind code.
+    let mut continuation = None;
     for line in lines {
         let next = line.alone.then_some(line.number + 1);
         match blocks.last_mut() {
-            Some(block) if joins == Some(line.number) && line.alone => block.push((line.number, line.text)),
+            Some(block) if continuation == Some(line.number) && line.alone => block.push((line.number, line.text)),
             _ => blocks.push(vec![(line.number, line.text)]),
         }
-        joins = next;
+        continuation = next;
     }
     blocks
 }
@@ -32,11 +33,13 @@ struct Line {
     alone: bool,
 }
 
-/// Reads characters with line numbers, and collects the comments found.
+/// A position in a file's text, and the comments found before it.
 struct Reader<'a> {
+    /// The text from the position on.
     rest: &'a str,
+    /// The line number of the position, from 1.
     number: usize,
-    /// There is code on the current line.
+    /// There is code before the position on its line.
     code: bool,
     lines: Vec<Line>,
 }
@@ -51,7 +54,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over `text`, which is a prefix of the rest, as code.
+    /// Passes over the next `len` bytes as code.
     fn skip(&mut self, len: usize) {
         let (text, rest) = self.rest.split_at(len);
         for c in text.chars() {
@@ -70,8 +73,8 @@ impl<'a> Reader<'a> {
         self.skip(self.rest.chars().next().map_or(0, char::len_utf8));
     }
 
-    /// Passes over a string that `quote` ends, after its opening quote; `escapes` if a backslash escapes the next
-    /// character.
+    /// Passes over the rest of a string, from behind its opening quote to behind its closing `quote`. `escapes`: a backslash
+    /// escapes the next character.
     fn skip_string(&mut self, quote: &str, escapes: bool) {
         while !self.rest.is_empty() && !self.rest.starts_with(quote) {
             if escapes && self.rest.starts_with('\\') {
@@ -82,7 +85,7 @@ impl<'a> Reader<'a> {
         self.skip(quote.len().min(self.rest.len()));
     }
 
-    /// Takes the next `len` bytes as a comment; `clean` removes the markers from a line of it.
+    /// Adds the next `len` bytes as a comment; `clean` removes the markers from a line of it.
     fn comment(&mut self, len: usize, clean: impl Fn(&str) -> &str) {
         let (text, rest) = self.rest.split_at(len);
         for (offset, line) in text.split('\n').enumerate() {
@@ -120,7 +123,8 @@ fn c_like(text: &str, rust: bool) -> Vec<Line> {
         } else if let Some(len) = character(rest) {
             reader.skip(len);
         } else if c.is_alphanumeric() || c == '_' {
-            // A word as a whole, so that its last letter does not begin a raw string.
+            // Passes over a word as a whole, so that its last letter does not begin a raw string; of the prefixes `br` and
+            // `cr` only the first letter, since the second one does.
             let len = rest
                 .find(|c: char| !c.is_alphanumeric() && c != '_')
                 .unwrap_or(rest.len());
@@ -165,7 +169,7 @@ fn python(text: &str) -> Vec<Line> {
                 let len = rest.find('\n').unwrap_or(rest.len());
                 reader.comment(len, |line| line.trim_start_matches(['#', '!']));
             }
-            // A string that is a statement documents what it is in.
+            // A docstring: a triple-quoted string at the start of a line.
             Some(quote) if quote.len() == 3 && !reader.code => {
                 let end = rest.get(3..).and_then(|inner| inner.find(quote));
                 let len = end.map_or(rest.len(), |at| at + 6);

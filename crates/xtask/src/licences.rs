@@ -1,6 +1,5 @@
-//! The licence check: every dependency's SPDX expression must be met by licences
-//! that `deny.toml` allows. Quick enough for every test run; `make deny` checks
-//! the rest of the policy.
+//! The licence check: the licences that `deny.toml` allows must satisfy the SPDX expression of every dependency, and every
+//! dependency must come from crates.io. It is quick enough for every test run; `make deny` checks the rest of the policy.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +7,7 @@ use std::process::Command;
 
 use crate::source;
 
-/// Checks all packages that `cargo metadata` names.
+/// Checks all packages that `cargo metadata` lists.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if !args.is_empty() {
         return Err("licences takes no arguments".into());
@@ -51,6 +50,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
 }
 
+/// Returns the list `licenses.allow` of the text of `deny.toml`.
 fn allowed(text: &str) -> Result<BTreeSet<String>, String> {
     let table: toml::Table = text.parse().map_err(|e| format!("deny.toml: {e}"))?;
     let list = table
@@ -61,8 +61,11 @@ fn allowed(text: &str) -> Result<BTreeSet<String>, String> {
     Ok(list.iter().filter_map(|v| v.as_str()).map(str::to_owned).collect())
 }
 
-/// Returns whether `allowed` meets an SPDX expression: OR needs one side, AND both.
-/// `/` is the OR of old manifests.
+/// Returns whether the licences in `allowed` satisfy an SPDX expression: OR needs one side, AND both. `/` means OR in old
+/// manifests.
+///
+/// # Errors
+/// The expression is malformed.
 fn is_met(expression: &str, allowed: &BTreeSet<String>) -> Result<bool, String> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
@@ -74,6 +77,7 @@ fn is_met(expression: &str, allowed: &BTreeSet<String>) -> Result<bool, String> 
     }
 }
 
+/// Parses and evaluates a list of operands of OR, which binds weaker than AND.
 fn any(words: &[&str], at: &mut usize, allowed: &BTreeSet<String>) -> Result<bool, String> {
     let mut met = all(words, at, allowed)?;
     while words.get(*at) == Some(&"OR") {
@@ -83,6 +87,7 @@ fn any(words: &[&str], at: &mut usize, allowed: &BTreeSet<String>) -> Result<boo
     Ok(met)
 }
 
+/// Parses and evaluates a list of operands of AND.
 fn all(words: &[&str], at: &mut usize, allowed: &BTreeSet<String>) -> Result<bool, String> {
     let mut met = one(words, at, allowed)?;
     while words.get(*at) == Some(&"AND") {
@@ -92,6 +97,7 @@ fn all(words: &[&str], at: &mut usize, allowed: &BTreeSet<String>) -> Result<boo
     Ok(met)
 }
 
+/// Parses and evaluates a licence, with its exception, or an expression in parentheses.
 fn one(words: &[&str], at: &mut usize, allowed: &BTreeSet<String>) -> Result<bool, String> {
     let word = *words.get(*at).ok_or("ends too early")?;
     *at += 1;
@@ -109,7 +115,7 @@ fn one(words: &[&str], at: &mut usize, allowed: &BTreeSet<String>) -> Result<boo
     if words.get(*at) == Some(&"WITH") {
         let exception = words.get(*at + 1).ok_or("ends after WITH")?;
         *at += 2;
-        // An exception only ever grants more than the licence alone does.
+        // An exception only adds permissions to those of the licence.
         return Ok(allowed.contains(&format!("{word} WITH {exception}")) || allowed.contains(word));
     }
     Ok(allowed.contains(word))
@@ -143,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn the_projects_list_is_read() {
+    fn deny_toml_allows_mit_and_not_gpl() {
         let text = fs::read_to_string(source::root().join("deny.toml")).unwrap();
         let allowed = allowed(&text).unwrap();
         assert!(allowed.contains("MIT") && !allowed.contains("GPL-3.0-only"));

@@ -1,4 +1,4 @@
-//! Counts of phrases in comments per 1,000 comment lines, which limits in `tidy.toml` hold down.
+//! Counts of discouraged phrases in comments, per 1,000 comment lines. `tidy.toml` has a limit for each kind and area.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,7 +34,7 @@ pub(crate) struct Counts {
 /// A counted phrase: index of its kind, line number, and the phrase.
 type Hit = (usize, usize, String);
 
-/// Prints the counts of every area; with arguments, the phrases in the areas that they name.
+/// Prints the counts of every area. Arguments are names of areas: then it prints the phrases found in these.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let root = source::root();
     let files = source::files(&root)?;
@@ -80,7 +80,7 @@ fn compare(areas: &BTreeMap<String, Counts>, limits: &Limits) -> Vec<String> {
     for (area, counts) in areas {
         let limits = limits.get(area).copied().unwrap_or_default();
         for ((hits, limit), (name, counted)) in counts.hits.iter().zip(limits).zip(KINDS) {
-            // Without rounding: more hits than `limit` per 1,000 lines.
+            // hits / lines > limit / 1000, without rounding.
             if hits * 1000 > limit * counts.lines {
                 findings.push(format!(
                     "prose of {area}: {name} {:.1} per 1,000 comment lines, more than {limit} (tidy.toml): {counted}: \
@@ -132,6 +132,7 @@ fn each_comment(root: &Path, files: &[PathBuf], mut each: impl FnMut(&str, &Path
     for file in files {
         let extension = file.extension().map(|e| e.to_string_lossy().into_owned());
         let extension = extension.unwrap_or_default();
+        // Skips files in languages without known comments: the text has a comment in each known language.
         if comments::blocks(&extension, "// a\n# b").is_empty() {
             continue;
         }
@@ -170,7 +171,7 @@ fn counts(block: &Block) -> Counts {
 struct Word<'a> {
     text: &'a str,
     line: usize,
-    /// The first word of a sentence.
+    /// It is the first word of a sentence.
     opens: bool,
 }
 

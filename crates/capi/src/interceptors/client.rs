@@ -1,4 +1,4 @@
-//! Interceptors of a client.
+//! The interceptors of a client: lists of methods, which grow until the client is created and are read-only then.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;
@@ -14,9 +14,9 @@ use crate::callbacks::Opaque;
 
 /// The interceptors of a client.
 pub struct Interceptors {
-    /// The methods while the client is being created.
+    /// The methods while the client is being created; `None` afterwards.
     adding: Mutex<Option<Box<ClientMethods>>>,
-    /// The methods afterwards, if there are any.
+    /// The methods after the client's creation; unset when there are none.
     fixed: OnceLock<Box<ClientMethods>>,
 }
 
@@ -36,14 +36,15 @@ impl Interceptors {
         self.fixed.get().map(|methods| &**methods)
     }
 
-    /// Fixes the list: later methods are refused.
+    /// Makes the lists read-only, at the end of the client's creation.
     pub fn fix(&self) {
         if let Some(methods) = self.adding.lock().take().filter(|m| !m.is_empty()) {
             let _ = self.fixed.set(methods);
         }
     }
 
-    /// Adds a method to a list of a client that is being created.
+    /// Adds a method, with the address of its function, to the list that `list` selects. Returns `_STATE` after the
+    /// client's creation, and `_CONFLICT` for a function that the list has under the same name.
     pub(crate) fn add<F: Copy>(
         &self,
         list: impl FnOnce(&mut ClientMethods) -> &mut Methods<F>,
@@ -89,7 +90,7 @@ methods! {
 }
 
 impl ClientMethods {
-    /// Returns whether a method is called for events of the core, which must then report them.
+    /// Returns whether any method needs events that the core reports only to an installed interceptor.
     pub fn watch(&self) -> bool {
         !(self.on_acknowledgement.is_empty()
             && self.on_commit.is_empty()
@@ -100,12 +101,12 @@ impl ClientMethods {
             && self.on_broker_state_change.is_empty())
     }
 
-    /// Returns whether a method is called for messages before they are sent or when they fail.
+    /// Returns whether any method is called when a message is produced, delivered or has failed.
     pub fn see_messages_sent(&self) -> bool {
         !(self.on_send.is_empty() && self.on_acknowledgement.is_empty())
     }
 
-    /// Calls the methods for the end of the client.
+    /// Calls `on_destroy` of all interceptors.
     pub fn ended(&self, client: &dyn Intercepted) {
         // SAFETY: the interceptor's function.
         self.on_destroy.run(client, "on_destroy", |call, opaque| unsafe {
@@ -128,12 +129,12 @@ impl ClientMethods {
         &self.on_consume
     }
 
-    /// Calls the methods for the start of a thread.
+    /// Calls `on_thread_start` of all interceptors, on the thread that has started.
     pub fn thread_started(&self, client: &dyn Intercepted, kind: ThreadType, name: &CStr) {
         on_thread(&self.on_thread_start, client, "on_thread_start", kind, name);
     }
 
-    /// Calls the methods for the end of a thread.
+    /// Calls `on_thread_exit` of all interceptors, on the thread that ends.
     pub fn thread_exits(&self, client: &dyn Intercepted, kind: ThreadType, name: &CStr) {
         on_thread(&self.on_thread_exit, client, "on_thread_exit", kind, name);
     }

@@ -1,4 +1,5 @@
-//! Keeps what runs have found: of all inputs those that reach what neither the seeds nor a smaller input reach.
+//! Reduces the inputs that runs have found to those that reach code that neither the seeds nor a smaller input reaches, and
+//! writes them to the source tree.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,9 +9,9 @@ use ottla_fuzz::{Seen, Target, check, corpus};
 use crate::engine::{Engine, option};
 use crate::folders;
 
-/// Larger inputs stay out of the source.
+/// The maximum size of a kept input.
 const INPUT_BYTES_MAX: usize = 1024;
-/// All inputs of a target together. The smallest are kept.
+/// The maximum size of all kept inputs of a target; the smallest inputs have priority.
 const BYTES_MAX: usize = 32 * 1024;
 
 pub(crate) fn run(targets: &[&'static Target]) -> Result<(), String> {
@@ -23,10 +24,10 @@ pub(crate) fn run(targets: &[&'static Target]) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the number of inputs before, the number of kept ones, and their bytes.
+/// Reduces the inputs of one target. Returns the number of inputs before, the number of kept ones, and their bytes.
 fn one(engine: &Engine, target: &Target) -> Result<(usize, usize, usize), String> {
     let (work, tracked) = (folders::work(target)?, folders::tracked(target)?);
-    // The engine adds to this folder what reaches more.
+    // libFuzzer merges into the first folder: it adds the inputs of the others that reach more code than the seeds.
     let chosen = folders::seeds(target)?;
     for (name, input) in corpus::named(target)? {
         folders::write(&chosen.join(name), &input)?;
@@ -35,7 +36,7 @@ fn one(engine: &Engine, target: &Target) -> Result<(usize, usize, usize), String
     let inputs = folders::files(&work).len() + corpus::found(target)?.len();
     let args: Vec<OsString> = vec![
         option("merge", "1"),
-        // Edges only: how often each ran would keep ten times as many.
+        // Compares the edges reached only: with the counts of each edge, ten times as many inputs would be kept.
         option("use_counters", "0"),
         option("max_len", target.len_max.min(INPUT_BYTES_MAX).to_string()),
         chosen.clone().into(),

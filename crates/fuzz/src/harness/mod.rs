@@ -1,7 +1,7 @@
 //! A harness for one client's core: a virtual clock, a network that the input controls, and the mock brokers.
 //!
 //! Pending look-ups, connections, requests and responses wait until the input selects their outcome, and virtual time
-//! advances only by the input. [`Harness::run_without_faults`] delivers everything.
+//! advances only by the input. [`Harness::run_without_faults`] delivers everything. A turn is one call of `Core::drive`.
 
 mod statistics;
 
@@ -47,7 +47,9 @@ struct Conn {
     broker: BrokerId,
     /// Number of the connection at the broker.
     number: u64,
+    /// Requests of which the first bytes were written.
     begun: u64,
+    /// Requests that were written as a whole.
     done: u64,
 }
 
@@ -90,6 +92,7 @@ impl Pending {
         }
     }
 
+    /// Returns true for bytes from the client to the broker.
     fn goes_up(&self) -> bool {
         matches!(self, Pending::Request { .. })
     }
@@ -168,7 +171,7 @@ pub(crate) struct Harness {
     pub(crate) now_us: u64,
     clock: Arc<VirtualClock>,
     waker: Arc<WakeFlag>,
-    /// The core was notified something since its last turn.
+    /// The core was notified of an event since its last turn.
     notified: bool,
     /// Time of the next turn that the core requested.
     wake_us: u64,
@@ -208,7 +211,7 @@ impl Harness {
         let (conf, topic_defaults) = conf.finalize(kind).ok()?;
         let clock = Arc::new(VirtualClock(AtomicU64::new(START_US)));
         let waker = Arc::new(WakeFlag::default());
-        let parts = CoreBuilder {
+        let builder = CoreBuilder {
             kind,
             conf,
             topic_defaults,
@@ -216,7 +219,7 @@ impl Harness {
             clock: clock.clone(),
             waker: waker.clone(),
         };
-        let core = parts.build(Rng::from_seed(seed.into()));
+        let core = builder.build(Rng::from_seed(seed.into()));
         let shared = core.shared().clone();
         if let Some(accumulator) = &shared.producer {
             accumulator.seed(seed.into());
@@ -370,9 +373,9 @@ impl Harness {
         self.result()?;
         ensure!(self.core.is_finished(), "the client has not ended");
         ensure!(self.conns.is_empty(), "{} connections are left", self.conns.len());
-        let (connections, parked) = (self.cluster.connection_count(), self.cluster.purgatory_size());
+        let (connections, delayed) = (self.cluster.connection_count(), self.cluster.purgatory_size());
         ensure!(connections == 0, "the brokers have {connections} connections left");
-        ensure!(parked == 0, "the brokers have {parked} requests left");
+        ensure!(delayed == 0, "the brokers have {delayed} requests left");
         for queue in [&self.shared.main_queue, &self.shared.consumer_queue] {
             queue.purge(true);
         }
@@ -380,18 +383,22 @@ impl Harness {
             let outstanding = accumulator.outstanding();
             ensure!(outstanding == 0, "{outstanding} records are still counted");
         }
-        if let Some(registry) = &self.shared.consumer {
-            let bytes = registry.budget().bytes();
+        if let Some(consumer) = &self.shared.consumer {
+            let bytes = consumer.budget().bytes();
             ensure!(bytes == 0, "{bytes} fetched bytes are still counted");
         }
         let Harness { core, shared, .. } = self;
         drop(core);
-        let holders = Arc::strong_count(&shared) - 1;
-        ensure!(holders == 0, "{holders} hold on to the client");
+        let references = Arc::strong_count(&shared) - 1;
+        ensure!(references == 0, "{references} references to the client are left");
         drop(shared);
         for topic in topics {
-            let holders = Arc::strong_count(&topic) - 1;
-            ensure!(holders == 0, "{holders} hold on to topic {}", topic.name());
+            let references = Arc::strong_count(&topic) - 1;
+            ensure!(
+                references == 0,
+                "{references} references to topic {} are left",
+                topic.name()
+            );
         }
         Ok(())
     }
@@ -412,7 +419,7 @@ impl Harness {
         self.pending.push_back(pending);
     }
 
-    /// The connection is gone on both sides.
+    /// Removes a connection on both sides, with its pending steps.
     fn forget(&mut self, conn: ConnId) {
         self.pending.retain(|pending| pending.conn() != Some(conn));
         if let Some(state) = self.conns.remove(&conn) {
@@ -425,7 +432,7 @@ impl Harness {
         self.notify(NetEvent::Closed { conn, reason });
     }
 
-    /// Queues a delayed response or a close of the cluster.
+    /// Queues a delayed response of a broker, or its close of a connection.
     fn outgoing(&mut self, out: Outgoing) {
         let of_number = |(_, state): &(&ConnId, &Conn)| state.number == out.connection.0;
         let Some((&conn, _)) = self.conns.iter().find(of_number) else {
@@ -437,7 +444,7 @@ impl Harness {
         });
     }
 
-    /// Lets up to `count` things go right, oldest first.
+    /// Completes up to `count` pending steps without faults, oldest first.
     pub(crate) fn deliver(&mut self, count: usize) {
         self.settle();
         for _ in 0..count.min(100_000) {
@@ -449,7 +456,7 @@ impl Harness {
         }
     }
 
-    /// Something that is under way meets what the input says.
+    /// Applies a fault to a pending step; the input selects both.
     pub(crate) fn net_fault(&mut self, input: &mut Input) {
         let (which, fault) = (input.byte(), input.pick(NET_FAULTS));
         let Some(pending) = self.take(which.into()) else {
@@ -467,7 +474,8 @@ impl Harness {
         self.settle();
     }
 
-    /// Removes a pending step. A connection's bytes keep their order in each direction.
+    /// Removes a pending step: the one at `which` (modulo their number), or the oldest of the same connection and direction,
+    /// whose bytes keep their order.
     fn take(&mut self, which: usize) -> Option<Pending> {
         let at = which.checked_rem(self.pending.len())?;
         let wanted = self.pending.get(at)?;
@@ -479,6 +487,7 @@ impl Harness {
         self.pending.remove(first.unwrap_or(at))
     }
 
+    /// Completes a step without a fault.
     fn complete(&mut self, pending: Pending) {
         match pending {
             Pending::Lookup { lookup, host, port } => {
@@ -532,7 +541,7 @@ impl Harness {
         Some(found)
     }
 
-    /// Hands a request to its broker.
+    /// Passes a request to its broker.
     fn serve(&mut self, conn: ConnId, frame: &Bytes) {
         let Some((broker, number)) = self.written(conn, true) else {
             return;
@@ -547,6 +556,7 @@ impl Harness {
         }
     }
 
+    /// Completes a step with an error (`NetFault::Error`).
     fn fail(&mut self, pending: Pending, input: &mut Input) {
         match pending {
             Pending::Lookup { lookup, .. } => {
@@ -596,7 +606,7 @@ impl Harness {
         self.close(conn, reason);
     }
 
-    /// Delivers another response than the broker's.
+    /// Delivers a changed, invented or repeated response in place of the broker's. Other steps complete without a fault.
     fn corrupt(&mut self, pending: Pending, fault: NetFault, input: &mut Input) {
         let (conn, body) = match pending {
             Pending::Response { conn, body } => (conn, body),
@@ -606,7 +616,7 @@ impl Harness {
         match fault {
             NetFault::Changed => {
                 for _ in 0..1 + input.below(4) {
-                    // After the correlation id; mostly in lengths and counts.
+                    // The correlation id stays, so that the response belongs to a request.
                     let at = usize::from(input.short())
                         .checked_rem(bytes.len().saturating_sub(4))
                         .unwrap_or(0);
@@ -706,12 +716,12 @@ impl Harness {
     }
 }
 
-/// One of the settings' values, by the input.
+/// Returns one of a setting's values, which the input selects.
 pub(crate) fn one_of(input: &mut Input, choices: &[&str]) -> String {
     input.pick(choices).to_owned()
 }
 
-/// Returns a time in milliseconds, mostly short, up to 63 s.
+/// Returns a time in milliseconds up to 63 s, mostly a short one, which the input selects.
 pub(crate) fn pause_ms(input: &mut Input) -> u64 {
     let byte = input.byte();
     match byte >> 6 {
@@ -761,7 +771,7 @@ fn produce_request(topic: &str, partition: i32, codec: Codec, count: usize) -> O
         }],
         ..ProduceRequest::default()
     };
-    // A version that names topics.
+    // Version 9 identifies topics by name.
     let frame = encode_request(1, Some("filler"), &request, 9).ok()?;
     Some(frame.into_bytes().slice(4..))
 }

@@ -1,8 +1,8 @@
 //! OffsetForLeaderEpoch (key 23), versions 2 to 4.
 //!
 //! The end offset of a leader epoch (KIP-101, KIP-320): the largest epoch not above the requested one, and the offset
-//! after its last record; both -1 when the log has no such epoch. Errors per partition: UNKNOWN_TOPIC_OR_PARTITION,
-//! NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
+//! after its last record; both -1 for an epoch after the partition's current one. Errors per partition:
+//! UNKNOWN_TOPIC_OR_PARTITION, NOT_LEADER_OR_FOLLOWER, FENCED_LEADER_EPOCH, UNKNOWN_LEADER_EPOCH.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::offset_for_leader_epoch::{
@@ -22,7 +22,9 @@ impl Handler for OffsetForLeaderEpoch {
     const MIN_VERSION: i16 = 2;
 
     fn handle(cluster: &mut Cluster, context: &Context, request: OffsetForLeaderEpochRequest) -> AnswerOf<Self> {
-        respond(context, request, |topic, asked| find(cluster, context, topic, asked))
+        respond(context, request, |topic, requested| {
+            find(cluster, context, topic, requested)
+        })
     }
 
     fn refuse(
@@ -41,15 +43,15 @@ fn respond(
     find: impl Fn(&str, &OffsetForLeaderPartition) -> Result<Option<(i32, i64)>, ErrorCode>,
 ) -> Answer<OffsetForLeaderEpochResponse> {
     let topics = request.topics.into_iter().map(|topic| {
-        let partitions = topic.partitions.iter().map(|asked| {
-            let (error, found) = match find(&topic.topic, asked) {
+        let partitions = topic.partitions.iter().map(|requested| {
+            let (error, found) = match find(&topic.topic, requested) {
                 Ok(found) => (ErrorCode::NONE, found),
                 Err(error) => (error, None),
             };
             let (leader_epoch, end_offset) = found.unwrap_or((-1, -1));
             EpochEndOffset {
                 error_code: error.0,
-                partition: asked.partition,
+                partition: requested.partition,
                 leader_epoch,
                 end_offset,
                 ..Default::default()
@@ -73,7 +75,7 @@ fn find(
     cluster: &Cluster,
     context: &Context,
     topic: &str,
-    asked: &OffsetForLeaderPartition,
+    requested: &OffsetForLeaderPartition,
 ) -> Result<Option<(i32, i64)>, ErrorCode> {
     let topic = cluster
         .state
@@ -81,10 +83,10 @@ fn find(
         .by_name(topic)
         .filter(|t| cluster.state.is_visible(t));
     let partition = topic
-        .and_then(|t| t.partition(asked.partition))
+        .and_then(|t| t.partition(requested.partition))
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    partition.check_access(context.broker, asked.current_leader_epoch, true)?;
+    partition.check_access(context.broker, requested.current_leader_epoch, true)?;
     Ok(partition
         .log
-        .end_offset_for_epoch(asked.leader_epoch, partition.leader_epoch))
+        .end_offset_for_epoch(requested.leader_epoch, partition.leader_epoch))
 }

@@ -3,7 +3,7 @@
 //! Cluster id, controller and the brokers that are up. From version 1 on the endpoint type must be 1 (brokers), else
 //! UNSUPPORTED_ENDPOINT_TYPE; from version 2 on brokers that are down are listed as fenced if requested.
 //!
-//! Omitted: authorized operations; the number for "unknown" is returned.
+//! Omitted: authorized operations; the response has `i32::MIN` ("unknown").
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::describe_cluster::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
@@ -14,6 +14,7 @@ use crate::request::Context;
 
 pub(crate) struct DescribeCluster;
 
+/// The endpoint type of brokers, in contrast to KRaft controllers (KIP-919).
 const BROKERS: i8 = 1;
 
 impl Handler for DescribeCluster {

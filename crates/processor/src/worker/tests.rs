@@ -1,4 +1,5 @@
-//! The loop with clients that are not driven: the commands that it sends, and their order.
+//! Tests of the commands that the loop sends to its clients, and of their order. The clients' cores do not run: the tests
+//! read the commands and fill the replies.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,7 @@ impl Waker for NoopWaker {
     fn wake(&self) {}
 }
 
-/// The callbacks made to the application.
+/// An application that records its callbacks in order.
 #[derive(Default)]
 struct CallbackLog(Vec<&'static str>);
 
@@ -43,9 +44,10 @@ impl Process for CallbackLog {
     }
 }
 
+/// Creates a client whose core does not run.
 fn shared(kind: ClientKind, conf: &Conf) -> Arc<Shared> {
     let (conf, topic_defaults) = conf.finalize(kind).unwrap();
-    let parts = CoreBuilder {
+    let builder = CoreBuilder {
         kind,
         conf,
         topic_defaults,
@@ -56,7 +58,7 @@ fn shared(kind: ClientKind, conf: &Conf) -> Arc<Shared> {
         clock: Arc::new(SystemClock::new()),
         waker: Arc::new(NoopWaker),
     };
-    parts.build(Rng::from_seed(1)).shared().clone()
+    builder.build(Rng::from_seed(1)).shared().clone()
 }
 
 fn worker(settings: &[(&str, &str)]) -> Worker<CallbackLog> {
@@ -101,17 +103,18 @@ fn stop_revokes_pending_partitions_before_the_close() {
 #[test]
 fn fenced_producer_is_replaced_once_per_init_with_unknown_outcome() {
     for unanswered in 0..3 {
-        let named = [("processing.guarantee", "exactly_once"), ("instance.id", "one")];
-        let mut worker = worker(&named);
+        let settings = [("processing.guarantee", "exactly_once"), ("instance.id", "one")];
+        let mut worker = worker(&settings);
         let mut conf = ProcessorConf::new("app", &["in"]);
-        for (name, value) in named {
+        for (name, value) in settings {
             conf.set(name, value).unwrap();
         }
         let mut replaced = 0;
-        let ended = loop {
+        let failure = loop {
             let producer = worker.calls.producer.clone();
-            let of_this_one = if replaced == 0 { unanswered } else { 0 };
-            for _ in 0..of_this_one {
+            // Only the first producer has InitProducerId requests without a response.
+            let unanswered_inits = if replaced == 0 { unanswered } else { 0 };
+            for _ in 0..unanswered_inits {
                 producer.producer.as_ref().unwrap().count_unanswered_init();
             }
             producer.set_fatal(ErrorCode::L_FENCED, "fenced");
@@ -123,7 +126,10 @@ fn fenced_producer_is_replaced_once_per_init_with_unknown_outcome() {
             replaced += 1;
         };
         assert_eq!(replaced, unanswered);
-        assert!(ended.contains("another process has taken the instance.id"), "{ended}");
+        assert!(
+            failure.contains("another process has taken the instance.id"),
+            "{failure}"
+        );
     }
 }
 

@@ -1,10 +1,10 @@
 //! Metadata (key 3): brokers, topics, partitions and their leaders; any broker answers.
 //!
-//! - 0: an empty list of topics requests all; no null
-//! - 1: null requests all topics, an empty list for none; racks, controller, internal topics
+//! - 0: an empty list of topics requests all topics; null is not allowed
+//! - 1: null requests all topics, an empty list none; racks, controller, internal topics
 //! - 2: cluster id (KIP-78)
 //! - 3: throttle time
-//! - 4: whether asking may create a topic
+//! - 4: the request can forbid the broker to create missing topics
 //! - 5: replicas on failed disks (KIP-112)
 //! - 6: a throttled response comes at once, and the client waits (KIP-219)
 //! - 7: leader epoch (KIP-320)
@@ -12,8 +12,9 @@
 //! - 9: flexible (KIP-482)
 //! - 10: topic ids (KIP-516)
 //! - 11: authorized operations of the cluster moved to DescribeCluster (KIP-700)
-//! - 12: asking by topic id
-//! - 13: an error of the whole response, by which a broker sends the client back to its bootstrap servers (KIP-1102)
+//! - 12: topics can be requested by id
+//! - 13: an error code of the whole response; REBOOTSTRAP_REQUIRED makes the client reconnect to its bootstrap servers
+//!   (KIP-1102)
 
 use crate::Uuid;
 use crate::schema::schema;
@@ -92,7 +93,8 @@ impl MetadataRequest {
     /// The first version in which null requests all topics; before it an empty list does.
     pub const NULL_TOPICS_SINCE: i16 = 1;
 
-    /// The first version that can forbid the broker to create missing topics; before it the broker may always.
+    /// The first version that can forbid the broker to create missing topics; before it the broker may always create
+    /// them.
     pub const AUTO_CREATION_FLAG_SINCE: i16 = 4;
 
     /// The first version whose leader epochs are accurate during a reassignment (Kafka 2.4, KIP-320).

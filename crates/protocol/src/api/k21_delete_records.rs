@@ -1,4 +1,4 @@
-//! DeleteRecords (key 21): drops the records before an offset (KIP-107); goes to each partition's leader.
+//! DeleteRecords (key 21): deletes the records before an offset (KIP-107); goes to each partition's leader.
 //!
 //! - 1: a throttled response comes at once, and the client waits (KIP-219)
 //! - 2: flexible (KIP-482)
@@ -11,6 +11,7 @@ schema! {
     /// The request.
     request DeleteRecordsRequest -> DeleteRecordsResponse {
         topics: Vec<DeleteRecordsTopic> [0+],
+        /// The broker's limit for waiting until all replicas have deleted the records.
         timeout_ms: i32 [0+],
     }
 
@@ -42,7 +43,7 @@ schema! {
     /// The outcome for one partition.
     struct DeleteRecordsPartitionResult {
         partition_index: i32 [0+],
-        /// The partition's first offset now.
+        /// The partition's first offset after the deletion.
         low_watermark: i64 [0+],
         error_code: i16 [0+],
     }

@@ -1,5 +1,5 @@
-//! DescribeShareGroupOffsets (key 90): where share groups start in their partitions (KIP-932); goes to the groups'
-//! coordinator.
+//! DescribeShareGroupOffsets (key 90): the start offsets of share groups in their partitions (KIP-932); goes to the
+//! groups' coordinator.
 //!
 //! - 1: lag (KIP-1226)
 
@@ -17,6 +17,7 @@ schema! {
     /// A requested group.
     struct DescribeShareGroupOffsetsRequestGroup {
         group_id: String [0+],
+        /// Null requests all topics of the group.
         topics: Option<Vec<DescribeShareGroupOffsetsRequestTopic>> [0+],
     }
 
@@ -32,7 +33,7 @@ schema! {
         groups: Vec<DescribeShareGroupOffsetsResponseGroup> [0+],
     }
 
-    /// The answers for one group.
+    /// The results for one group.
     struct DescribeShareGroupOffsetsResponseGroup {
         group_id: String [0+],
         topics: Vec<DescribeShareGroupOffsetsResponseTopic> [0+],
@@ -40,19 +41,20 @@ schema! {
         error_message: Option<String> [0+] = None,
     }
 
-    /// The answers for one topic.
+    /// The results for one topic.
     struct DescribeShareGroupOffsetsResponseTopic {
         topic_name: String [0+],
         topic_id: Uuid [0+],
         partitions: Vec<DescribeShareGroupOffsetsResponsePartition> [0+],
     }
 
-    /// The answer for one partition.
+    /// The result for one partition.
     struct DescribeShareGroupOffsetsResponsePartition {
         partition_index: i32 [0+],
+        /// The share-partition start offset: the group receives no records before it.
         start_offset: i64 [0+],
         leader_epoch: i32 [0+],
-        /// -1 when unknown.
+        /// Records that the group has not processed; -1 when unknown.
         lag: i64 [1+] = -1,
         error_code: i16 [0+],
         error_message: Option<String> [0+] = None,

@@ -13,7 +13,7 @@ use super::stop::Stop;
 
 /// The interval of progress lines.
 const PROGRESS: Duration = Duration::from_secs(5);
-/// The interval of checks for a stop request.
+/// The longest wait for a result, so that progress lines are printed in time.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Returns the command that replays a world.
@@ -35,7 +35,7 @@ fn stdout_sink() -> TraceSink {
     })
 }
 
-/// The queue of worlds, shared by all threads.
+/// The worlds to run, shared by all threads.
 struct Work {
     args: Args,
     began: Instant,
@@ -53,18 +53,18 @@ impl Work {
         }
     }
 
-    /// Returns the next seed; `None` when the run is to end.
+    /// Returns the next seed; `None` after the last one, the time limit or a stop request.
     fn take(&self) -> Option<u64> {
-        let over = self.args.limit.is_some_and(|limit| self.began.elapsed() >= limit);
-        if over || self.stop.is_requested() {
+        let is_timed_out = self.args.limit.is_some_and(|limit| self.began.elapsed() >= limit);
+        if is_timed_out || self.stop.is_requested() {
             return None;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let wanted = self.args.seeds.is_none_or(|seeds| number < seeds);
-        wanted.then(|| self.args.start.wrapping_add(number.wrapping_mul(self.args.step)))
+        let is_in_range = self.args.seeds.is_none_or(|seeds| number < seeds);
+        is_in_range.then(|| self.args.start.wrapping_add(number.wrapping_mul(self.args.step)))
     }
 
-    /// Runs worlds until there are no more, or one fails.
+    /// Runs worlds until none is left, or one fails and `--keep-going` is not set.
     fn run(&self, results: &Sender<(u64, Outcome)>) {
         let options = Options {
             canary: self.args.canary,
@@ -90,7 +90,7 @@ struct Results {
 }
 
 impl Results {
-    /// Collects results until all threads are done.
+    /// Collects results until all threads have ended. `canary`: violations are expected and not printed.
     fn gather(&mut self, incoming: &Receiver<(u64, Outcome)>, canary: bool) {
         let mut printed_at = Instant::now();
         let mut latest = 0;
@@ -134,7 +134,7 @@ fn run_all(args: &Args, stop: &Stop) -> Results {
     results
 }
 
-/// Runs worlds, and prints those that failed, and the coverage of all.
+/// Runs worlds. Prints the failed ones with the commands that replay them, and the coverage of all.
 pub(crate) fn run_worlds(args: &Args, stop: &Stop) -> ExitCode {
     let began = Instant::now();
     let results = run_all(args, stop);
@@ -144,8 +144,10 @@ pub(crate) fn run_worlds(args: &Args, stop: &Stop) -> ExitCode {
     }
     let seconds = began.elapsed().as_secs_f64();
     let (total, failed) = (&results.total, results.failed.len());
-    let pace = total.worlds as f64 / seconds;
-    say(&format!("{total}; {seconds:.1} s, {pace:.0} worlds/s, {failed} failed"));
+    let worlds_per_s = total.worlds as f64 / seconds;
+    say(&format!(
+        "{total}; {seconds:.1} s, {worlds_per_s:.0} worlds/s, {failed} failed"
+    ));
     if failed > 0 {
         ExitCode::FAILURE
     } else {
@@ -156,7 +158,7 @@ pub(crate) fn run_worlds(args: &Args, stop: &Stop) -> ExitCode {
 /// Runs the worlds of the regression list.
 pub(crate) fn run_regressions(args: &Args, stop: &Stop) -> ExitCode {
     let mut failed = 0;
-    for (seed, defect) in REGRESSIONS {
+    for (seed, description) in REGRESSIONS {
         let args = Args {
             start: *seed,
             seeds: Some(1),
@@ -168,7 +170,7 @@ pub(crate) fn run_regressions(args: &Args, stop: &Stop) -> ExitCode {
         if let Some((seed, violation)) = run_all(&args, &Stop::default()).failed.first() {
             failed += 1;
             say(&format!(
-                "seed {seed} FAILED again: {violation}\nit once failed because {defect}"
+                "seed {seed} FAILED again: {violation}\nit once failed: {description}"
             ));
             say(&format!("replay: {}", replay_command(*seed, args.canary)));
         }
@@ -184,17 +186,18 @@ pub(crate) fn run_regressions(args: &Args, stop: &Stop) -> ExitCode {
     }
 }
 
-/// Checks that every deliberate bug is detected, and prints the number of worlds that this took.
+/// Checks that every canary (deliberate bug) is detected, and prints the number of worlds until its detection.
 pub(crate) fn run_canaries(args: &Args, stop: &Stop) -> ExitCode {
     let mut missed = 0;
     for (name, canary) in Canary::ALL {
         if stop.is_requested() {
             return ExitCode::FAILURE;
         }
-        let (rest, step) = canary.worlds();
+        // The bug has an effect only where seed % step = remainder.
+        let (remainder, step) = canary.worlds();
         let args = Args {
             canary: Some(*canary),
-            start: args.start.wrapping_add(rest.wrapping_sub(args.start) % step),
+            start: args.start.wrapping_add(remainder.wrapping_sub(args.start) % step),
             step: args.step.max(step),
             keep_going: false,
             trace: false,
