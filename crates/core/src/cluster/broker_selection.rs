@@ -1,4 +1,4 @@
-//! Selection of a broker for requests that any broker answers, and the attempts to connect to one.
+//! Selection of a broker for requests that any broker can answer, and the attempts to connect to one.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const CONNECTING_MAX: usize = 3;
 /// The brokers that can be selected.
 pub(super) struct Candidates {
     pub(super) keys: Vec<BrokerKey>,
-    /// Those that are late to answer a metadata request.
+    /// Those of `keys` that have not answered a metadata request in time.
     pub(super) late: BTreeSet<BrokerKey>,
 }
 
@@ -39,14 +39,14 @@ pub(super) struct Selection<'a> {
 pub(super) struct BrokerSearch {
     /// When a caller began to wait for any broker.
     wanted_since: Option<Instant>,
-    /// While an attempt to connect is under way, no other one is started before this.
+    /// The earliest time of another attempt to connect while one is in progress.
     connect_deadline: Instant,
-    /// No broker is picked at random before this.
+    /// The earliest time at which a broker is picked at random.
     next_pick: Instant,
 }
 
 impl BrokerSearch {
-    /// Returns a connection that takes a request. If there is none, connects to a broker picked at random and returns
+    /// Returns a connection that accepts a request. If there is none, connects to a broker picked at random and returns
     /// `None`; a connection event or the next poll repeats the search.
     pub(super) fn find(
         &mut self,
@@ -91,8 +91,8 @@ impl BrokerSearch {
         None
     }
 
-    /// Returns when the next attempt to connect may be started for callers that wait for any broker, `None` if no event of
-    /// time enables one. A time in the past means now.
+    /// Returns when the next attempt to connect may be started for callers that wait for any broker. A time in the past means
+    /// now; `None`: not before an event of a connection.
     fn next_attempt(&self, ctx: &Ctx<'_>, candidates: &Candidates, exclude: &[BrokerKey]) -> Option<Instant> {
         let usable = |key: &&BrokerKey| !candidates.late.contains(*key) && !exclude.contains(*key);
         let usable: Vec<BrokerKey> = candidates.keys.iter().filter(usable).copied().collect();
@@ -151,7 +151,7 @@ impl BrokerSearch {
         self.wanted_since.is_some()
     }
 
-    /// Notes that a connection has come up.
+    /// Handles a connection that has come up: the search is over.
     pub(super) fn on_connection_up(&mut self) {
         self.wanted_since = None;
     }

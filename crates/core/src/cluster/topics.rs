@@ -1,4 +1,4 @@
-//! The topics that metadata has described.
+//! The topics of which metadata was received.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,16 +16,16 @@ use crate::types::{NameMap, NodeId};
 pub(super) struct Topics {
     by_name: NameMap<TopicMeta>,
     by_id: HashMap<Uuid, Arc<str>>,
-    /// The number of responses about every topic.
+    /// The number of *listings*: responses that describe every topic of the cluster.
     listings: u64,
-    /// When the request for the newest of these was sent.
+    /// When the request for the newest listing was sent.
     listed_at: Instant,
 }
 
 /// The effect of a response on a topic.
 pub(super) struct TopicUpdate {
     pub(super) name: Arc<str>,
-    /// Set if anything differs for producers and consumers.
+    /// Set if something changed that producers or consumers use.
     pub(super) is_news: bool,
 }
 
@@ -63,8 +63,8 @@ impl Topics {
         names
     }
 
-    /// Sets a partition's leader as a response of another API names it. Returns the topic unless the leader is known or
-    /// outdated.
+    /// Sets a partition's leader from the response of another API (KIP-951). Returns the topic's name; `None` if the leader
+    /// is the known one or outdated.
     pub(super) fn take_leader(
         &mut self,
         topic: &str,
@@ -79,8 +79,8 @@ impl Topics {
         self.by_name.get_key_value(topic).map(|(name, _)| name.clone())
     }
 
-    /// Applies the part of a response about one topic. A topic that is neither watched nor usable is not kept, so that
-    /// calls for missing topics do not fill the memory; then there is no update.
+    /// Applies the part of a response about one topic. Removes a topic that is neither watched nor usable and returns `None`:
+    /// calls for missing topics must not fill the memory.
     pub(super) fn apply(
         &mut self,
         log: &Logger,
@@ -112,7 +112,7 @@ impl Topics {
         Some(TopicUpdate { name, is_news })
     }
 
-    /// Forgets a topic.
+    /// Removes a topic.
     pub(super) fn forget(&mut self, name: &str) {
         if let Some(meta) = self.by_name.remove(name) {
             self.by_id.remove(&meta.id);
@@ -121,8 +121,8 @@ impl Topics {
 
     // ---------------------------------------------------------------- listings
 
-    /// Notes a response about every topic to a request that was sent at `sent_at`. Returns the topics that it does not
-    /// contain, in order: they are deleted, or the client is not authorized to describe them.
+    /// Counts a listing in response to a request that was sent at `sent_at`. Returns the known topics that it does not
+    /// contain, in order: they were deleted, or the client is not authorized to describe them.
     pub(super) fn on_listing(&mut self, response: &MetadataResponse, sent_at: Instant) -> Vec<Arc<str>> {
         self.listings += 1;
         self.listed_at = sent_at;
@@ -133,18 +133,18 @@ impl Topics {
         unlisted
     }
 
-    /// Returns the number of responses about every topic.
+    /// Returns the number of listings so far.
     pub(super) fn listings(&self) -> u64 {
         self.listings
     }
 
-    /// Returns whether a request for every topic that was sent at `since` or later was answered.
+    /// Returns whether the newest listing was requested at `since` or later.
     pub(super) fn is_listed_since(&self, since: Instant) -> bool {
         self.listings > 0 && self.listed_at >= since
     }
 }
 
-/// Returns a log line about what has changed in a topic.
+/// Returns a log line with the changes of a topic's metadata.
 fn describe_change(name: &str, before: Option<&TopicMeta>, now: &TopicMeta) -> String {
     let mut text = format!("{name}: {} partition(s), id {}", now.partitions.len(), now.id);
     if !now.error.is_ok() {

@@ -8,7 +8,7 @@ use ottla_protocol::ApiKey;
 use super::key::Tag;
 use crate::sys::Instant;
 
-/// A request that waits for its response, or, when it has none, for the kernel to take it.
+/// A request in flight: until its response arrives or, without a response (`acks=0`), until the kernel has taken it whole.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InFlight {
     pub(super) correlation_id: i32,
@@ -17,7 +17,7 @@ pub(super) struct InFlight {
     pub(super) version: i16,
     pub(super) sent_at: Instant,
     pub(super) deadline: Instant,
-    /// Time at which the kernel had taken all of the request; `sent_at` before.
+    /// Time at which the kernel had taken the whole request; equal to `sent_at` until then.
     pub(super) written_at: Instant,
     /// The frame's number on this connection, from 1.
     pub(super) frame: u64,
@@ -59,9 +59,10 @@ pub(super) enum Mismatch {
     BeforeWritten,
 }
 
-/// The requests in flight on a connection in the order in which they were sent, and the counts of its frames.
+/// The requests in flight on a connection in the order in which they were sent, and the counts of its frames: those sent,
+/// and those of which the kernel has taken the first byte (begun) and all bytes (done).
 ///
-/// Frames without an entry (SASL tokens without Kafka's framing) count as well, because the transport counts them.
+/// Frames without an entry (SASL tokens without Kafka's framing) are counted, too, because the transport counts them.
 #[derive(Debug)]
 pub(super) struct RequestsInFlight {
     requests: VecDeque<InFlight>,
@@ -92,7 +93,7 @@ impl RequestsInFlight {
         self.next_correlation_id
     }
 
-    /// Appends a request with that correlation id.
+    /// Appends a request with the next correlation id.
     pub(super) fn push(&mut self, sent: Sent, now: Instant) -> InFlight {
         let correlation_id = self.next_correlation_id;
         self.next_correlation_id = correlation_id.checked_add(1).unwrap_or(1);
@@ -119,8 +120,8 @@ impl RequestsInFlight {
         self.frames_sent += 1;
     }
 
-    /// Stores the transport's counts. Calls `on_whole` for each request that the kernel has newly taken whole. Returns the
-    /// requests without a response that end with it, except those that were reported as timed out.
+    /// Stores the transport's counts of frames. Calls `on_whole` for each request that the kernel has taken whole since the
+    /// last call. Returns the requests without a response, which end then, except those reported as timed out.
     pub(super) fn on_written(
         &mut self,
         (begun, done): (u64, u64),
@@ -154,7 +155,7 @@ impl RequestsInFlight {
         let expected = position.and_then(|i| self.requests.get(i)).copied();
         match (position, expected) {
             (Some(i), Some(request)) if Some(request.correlation_id) == correlation_id => {
-                // The receiver of the response may free memory that the transport has still to write.
+                // The receiver of the response may free memory that the transport still has to write.
                 if request.frame > self.frames_done {
                     return Err(Mismatch::BeforeWritten);
                 }
@@ -182,7 +183,7 @@ impl RequestsInFlight {
         late
     }
 
-    /// Removes and returns all requests that still wait.
+    /// Removes all requests and returns those that have not timed out.
     pub(super) fn drain(&mut self) -> Vec<InFlight> {
         self.requests.drain(..).filter(|r| !r.abandoned).collect()
     }
@@ -223,7 +224,7 @@ impl RequestsInFlight {
         self.requests.len()
     }
 
-    /// Returns the requests that still wait, oldest first.
+    /// Returns the requests that have not timed out, oldest first.
     pub(super) fn waiting(&self) -> impl Iterator<Item = &InFlight> {
         self.requests.iter().filter(|r| !r.abandoned)
     }
@@ -233,18 +234,18 @@ impl RequestsInFlight {
         self.requests.front()
     }
 
-    /// Returns true when `max` requests wait for their responses. One that timed out does not count: its connection may
-    /// stay (`socket.max.fails`), and a response that never arrives must not block it.
+    /// Returns true when `max` requests wait for their responses. One that timed out is not counted: the connection may stay
+    /// open (`socket.max.fails`), and a response that never arrives must not block it.
     pub(super) fn is_full(&self, max: usize) -> bool {
         self.requests.len() >= max && self.waiting().count() >= max
     }
 
-    /// Returns true when no request waits.
+    /// Returns true when there is no request, or all have timed out.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting().next().is_none()
     }
 
-    /// Returns the earliest deadline of a request that waits.
+    /// Returns the earliest deadline of the requests that have not timed out.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.waiting().map(|r| r.deadline).min()
     }
@@ -253,7 +254,7 @@ impl RequestsInFlight {
 /// The requests that ended because the kernel has taken them.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    /// A request has left the queue.
+    /// A request was removed, reported or not.
     pub(super) any_ended: bool,
     /// Tags of requests whose outcome is [`Outcome::Sent`](super::Outcome::Sent).
     pub(super) sent: Vec<Tag>,

@@ -1,4 +1,4 @@
-//! The versions of requests that a broker supports, and the choice of the highest common one.
+//! The request versions that a broker supports, and the choice of the highest common one.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,13 @@ use ottla_protocol::{ApiKey, Message};
 /// The versions that a broker supports, from its ApiVersions response, or assumed for a broker without ApiVersions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BrokerVersions {
+    /// API key → lowest and highest version.
     ranges: BTreeMap<i16, (i16, i16)>,
     transaction_version: i16,
 }
 
 impl BrokerVersions {
-    /// Returns the versions of (key, lowest, highest) rows.
+    /// Creates the versions from rows of (API key, lowest version, highest version).
     pub fn new(rows: impl IntoIterator<Item = (i16, i16, i16)>) -> Self {
         BrokerVersions {
             ranges: rows.into_iter().map(|(key, min, max)| (key, (min, max))).collect(),
@@ -20,7 +21,7 @@ impl BrokerVersions {
         }
     }
 
-    /// Returns the same versions with the level at which the cluster uses the feature `transaction.version` (KIP-890, KIP-1022).
+    /// Returns the same versions with the cluster's finalized level of the feature `transaction.version` (KIP-890, KIP-1022).
     #[must_use]
     pub fn with_transaction_version(self, transaction_version: i16) -> Self {
         BrokerVersions {
@@ -29,7 +30,7 @@ impl BrokerVersions {
         }
     }
 
-    /// Returns the level at which the cluster uses the feature `transaction.version`, 0 when it does not.
+    /// Returns the cluster's finalized level of the feature `transaction.version`, 0 for none.
     pub fn transaction_version(&self) -> i16 {
         self.transaction_version
     }
@@ -38,7 +39,7 @@ impl BrokerVersions {
     pub fn of_release(release: &str) -> Self {
         let mut parts = release.split('.').map(|p| p.parse::<u32>().unwrap_or(0));
         let release = [parts.next(), parts.next(), parts.next()].map(|p| p.unwrap_or(0));
-        // (key, lowest, highest, first release)
+        // (API key, lowest version, highest version, first release with it); later rows of a key replace earlier ones.
         const TABLE: &[(ApiKey, i16, i16, [u32; 3])] = &[
             (ApiKey::PRODUCE, 0, 0, [0, 8, 0]),
             (ApiKey::PRODUCE, 0, 1, [0, 9, 0]),
@@ -69,7 +70,7 @@ impl BrokerVersions {
         )
     }
 
-    /// Returns (key, lowest, highest) of every request.
+    /// Returns (API key, lowest version, highest version) of every request.
     pub fn rows(&self) -> impl Iterator<Item = (i16, i16, i16)> + '_ {
         self.ranges.iter().map(|(&key, &(low, high))| (key, low, high))
     }
@@ -79,14 +80,14 @@ impl BrokerVersions {
         self.ranges.get(&key.0).copied()
     }
 
-    /// Returns the highest version of `M` that the broker, the schema and `cap` allow.
+    /// Returns the highest version of `M` that the broker and this client support, `cap` at most.
     pub fn pick_up_to<M: Message>(&self, cap: i16) -> Option<i16> {
         let (low, high) = self.range(M::KEY)?;
         let version = high.min(M::MAX_VERSION).min(cap);
         (version >= low && version >= M::MIN_VERSION).then_some(version)
     }
 
-    /// Returns the highest version of `M` that broker and schema support.
+    /// Returns the highest version of `M` that the broker and this client support.
     pub fn pick<M: Message>(&self) -> Option<i16> {
         self.pick_up_to::<M>(i16::MAX)
     }
@@ -103,9 +104,9 @@ mod tests {
         assert_eq!(old.range(ApiKey::PRODUCE), Some((0, 0)));
         assert_eq!(old.range(ApiKey::JOIN_GROUP), None);
         assert_eq!(old.range(ApiKey::FIND_COORDINATOR), Some((0, 0)));
-        let nine = BrokerVersions::of_release("0.9.0");
-        assert_eq!(nine.range(ApiKey::PRODUCE), Some((0, 1)));
-        assert_eq!(nine.range(ApiKey::JOIN_GROUP), Some((0, 0)));
+        let release_0_9 = BrokerVersions::of_release("0.9.0");
+        assert_eq!(release_0_9.range(ApiKey::PRODUCE), Some((0, 1)));
+        assert_eq!(release_0_9.range(ApiKey::JOIN_GROUP), Some((0, 0)));
     }
 
     #[test]

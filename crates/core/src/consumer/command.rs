@@ -1,4 +1,4 @@
-//! The commands of the application to the consumer.
+//! The commands that the application's threads send to the consumer.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::{PartitionOffset, Topic, TopicPartition};
 
-/// A list of partitions, each row with its own result, or the error of the whole.
+/// The partitions of a command, each with its own result, or the error of the whole command.
 pub type OffsetsResult = Result<Vec<PartitionOffset>, Error>;
 
 /// The receiver of a commit's result.
 #[derive(Debug, Clone)]
 pub enum CommitTarget {
-    /// The call that waits for it.
+    /// The call that waits for the result.
     Reply(Arc<Reply<OffsetsResult>>),
     /// The consumer's queue, as [`Event::Commit`](crate::event::Event::Commit), if the application receives commit results.
     Event,
-    /// This queue, with the application's pointer.
+    /// This queue. The number is the application's opaque pointer.
     Queue(Arc<Queue>, usize),
-    /// This target, and [`Event`](Self::Event): commits without a callback of the call also use that of the configuration.
+    /// This target and [`Event`](Self::Event): the result also goes to the callback of the configuration.
     AndEvent(Box<CommitTarget>),
 }
 
 impl CommitTarget {
-    /// Reports that a commit was not tried, to the waiting call or to the queue only.
+    /// Fails a commit that was not attempted. [`Event`](Self::Event) receives no result.
     pub fn refuse(self, error: Error) {
         match self {
             CommitTarget::Reply(reply) => reply.fill(Err(error)),
@@ -47,21 +47,21 @@ pub enum Command {
     Assign {
         /// The new assignment.
         partitions: Vec<PartitionOffset>,
-        /// Filled when the assignment is in place.
+        /// Filled when the assignment has changed.
         reply: Arc<Reply<Result<(), Error>>>,
     },
     /// Adds to the assignment. Fails with `L_CONFLICT` for a partition that is in it.
     IncrementalAssign {
         /// The partitions to add.
         partitions: Vec<PartitionOffset>,
-        /// Filled when the assignment is in place.
+        /// Filled when the assignment has changed.
         reply: Arc<Reply<Result<(), Error>>>,
     },
     /// Removes from the assignment. Fails with `L_INVALID_ARG` for a partition that is not in it.
     IncrementalUnassign {
         /// The partitions to remove.
         partitions: Vec<TopicPartition>,
-        /// Filled when the assignment is in place.
+        /// Filled when the assignment has changed.
         reply: Arc<Reply<Result<(), Error>>>,
     },
     /// Empties the assignment.
@@ -71,7 +71,7 @@ pub enum Command {
     },
     /// Returns the assignment.
     Assignment {
-        /// Its rows, with the offsets as they were assigned.
+        /// Its partitions, with the offsets as they were assigned.
         reply: Arc<Reply<OffsetsResult>>,
     },
     /// Joins the group for these topics, or changes the topics.
@@ -104,7 +104,7 @@ pub enum Command {
         /// Filled when fetching has started.
         reply: Arc<Reply<Result<(), Error>>>,
     },
-    /// Ends [`Start`](Command::Start).
+    /// Stops the consumption that [`Start`](Command::Start) began.
     Stop {
         /// The topic.
         topic: Arc<Topic>,
@@ -113,25 +113,25 @@ pub enum Command {
         /// Filled when no record of the partition is delivered any more.
         reply: Arc<Reply<Result<(), Error>>>,
     },
-    /// Continues at other offsets; each row gets its own result.
+    /// Continues consumption at other offsets.
     Seek {
         /// Partitions with absolute or logical offsets.
         partitions: Vec<PartitionOffset>,
-        /// The rows with their results.
+        /// The partitions with their results.
         reply: Arc<Reply<OffsetsResult>>,
     },
     /// Stops fetching and delivery for partitions that stay assigned.
     Pause {
         /// The partitions.
         partitions: Vec<TopicPartition>,
-        /// The rows with their results.
+        /// The partitions with their results.
         reply: Arc<Reply<OffsetsResult>>,
     },
-    /// Ends [`Pause`](Command::Pause).
+    /// Continues fetching and delivery after [`Pause`](Command::Pause).
     Resume {
         /// The partitions.
         partitions: Vec<TopicPartition>,
-        /// The rows with their results.
+        /// The partitions with their results.
         reply: Arc<Reply<OffsetsResult>>,
     },
     /// Commits offsets.
@@ -147,7 +147,7 @@ pub enum Command {
         partitions: Vec<TopicPartition>,
         /// The time at which the call fails.
         deadline: Instant,
-        /// The rows with offsets, `INVALID` where none is committed.
+        /// The partitions with offsets, `INVALID` where none is committed.
         reply: Arc<Reply<OffsetsResult>>,
     },
     /// Queries low and high watermark of a partition at its leader.
@@ -156,16 +156,16 @@ pub enum Command {
         tp: TopicPartition,
         /// The time at which the call fails.
         deadline: Instant,
-        /// Low and high.
+        /// The low and the high watermark.
         reply: Arc<Reply<Result<(i64, i64), Error>>>,
     },
-    /// Queries leaders for the first offsets whose timestamps are not below those in the rows' `offset`.
+    /// Queries leaders for the first offsets whose timestamps are not below the timestamp in `offset` of each row.
     OffsetsForTimes {
         /// Partitions with timestamps, in milliseconds, or the logical BEGINNING and END.
         partitions: Vec<PartitionOffset>,
         /// The time at which the call fails.
         deadline: Instant,
-        /// The rows with offsets, END where no such record exists.
+        /// The partitions with offsets, END where no such record exists.
         reply: Arc<Reply<OffsetsResult>>,
     },
     /// Commits, leaves the group and ends consumption.

@@ -1,7 +1,7 @@
 //! The core: every manager of a client, wired together, without I/O, clock or threads.
 //!
 //! Order of calls: any number of [`Core::on_net`], then [`Core::drive`], then [`Core::next_action`] until it returns
-//! `None`; again after an event or at the time that `drive` returned.
+//! `None`. The sequence is repeated after an event, and at the time that `drive` returned.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ pub struct Core {
     cluster: Cluster,
     producer: Option<Sender>,
     consumer: Option<Consumer>,
-    /// Offset look-ups of a producer's application; a consumer has its own [`ListOffsets`].
+    /// Offset look-ups (ListOffsets) that the application requests from a producer; a consumer has its own [`ListOffsets`].
     offsets: ListOffsets,
     admin: Admin,
     rng: Rng,
@@ -52,7 +52,8 @@ impl std::fmt::Debug for Core {
     }
 }
 
-/// A context for one call, borrowing the core's fields besides the managers.
+/// Creates the context for one call of a manager. Borrows the core's other fields one by one, so that the manager can be
+/// borrowed, too.
 macro_rules! ctx {
     ($core:ident, $now:expr, $wall:expr) => {
         Ctx {
@@ -66,7 +67,7 @@ macro_rules! ctx {
     };
 }
 
-/// The sources of client metrics, borrowing the core's fields besides those of [`ctx`].
+/// Creates the sources of client metrics. Borrows none of the fields that [`ctx`] borrows mutably.
 macro_rules! metric_sources {
     ($core:ident) => {
         telemetry_sampler::Sources {
@@ -218,7 +219,7 @@ impl Core {
         Some(now)
     }
 
-    /// Waits for the response to the last push of metrics, after everything else has ended.
+    /// Waits for the response to the last push of metrics; the other managers have ended.
     fn drive_to_end(&mut self, deadline: Instant, now: Instant, wall_ms: i64) -> Option<Instant> {
         self.connections.poll(now);
         while let Some(event) = self.connections.next_event() {
@@ -467,8 +468,8 @@ impl Core {
                 self.offsets.close(&mut self.cluster, &error);
                 self.admin.close(&error);
                 self.cluster.close();
-                for late in self.shared.close_command_queue() {
-                    late.refuse();
+                for pending in self.shared.close_command_queue() {
+                    pending.refuse();
                 }
                 match wait {
                     Some(wait) => self.telemetry_sampler.ends_at = Some(now + wait),

@@ -59,7 +59,7 @@ pub struct RecordRef<'a> {
 /// Records of one partition, in order. Its bytes count against the consumer's budget until it is dropped.
 pub struct Chunk {
     partition: Arc<PartitionState>,
-    /// The position that the records change, until a seek.
+    /// The tracker of the application's position that the records advance; a seek installs another one in the partition.
     place: Arc<PositionTracker>,
     fetch_generation: u32,
     broker_id: i32,
@@ -67,7 +67,7 @@ pub struct Chunk {
     segment: usize,
     cursor: RecordCursor,
     remaining: usize,
-    /// The counts added to the partition's state, to be subtracted when the chunk is dropped.
+    /// The counts that were added to the partition's state, and are subtracted when the chunk is dropped.
     records: u64,
     bytes: u64,
     /// The error of a record that could not be read; reported when the chunk is dropped.
@@ -75,7 +75,7 @@ pub struct Chunk {
     attachment: Attachment,
 }
 
-/// A value that the reader of the records keeps with the chunk; dropped with it.
+/// A value that the reader of the records stores with the chunk. Dropped with the chunk.
 pub type Attachment = Option<Box<dyn Any + Send>>;
 
 impl fmt::Debug for Chunk {
@@ -114,7 +114,7 @@ impl Chunk {
         self.partition.fetch_generation() != self.fetch_generation
     }
 
-    /// Returns the bytes that records point into.
+    /// Returns the memory that the records point into.
     pub fn memory(&self) -> Arc<ChunkMemory> {
         self.memory.clone()
     }
@@ -138,7 +138,7 @@ impl Chunk {
         &mut self.attachment
     }
 
-    /// Like [`next`](Self::next), and also returns the attachment.
+    /// Takes the next record like [`next`](Self::next), and also returns the attachment.
     #[inline]
     pub fn next_beside(&mut self) -> Option<(RecordRef<'_>, &mut Attachment)> {
         if self.remaining == 0 || self.is_stale() {
@@ -289,7 +289,7 @@ impl ChunkBuilder {
         Ok(())
     }
 
-    /// Returns the chunk, counted in the partition's state; `None` if there are no records.
+    /// Builds the chunk and adds its counts to the partition's state; `None` if there are no records.
     pub fn finish(self, partition: &Arc<PartitionState>, fetch_generation: u32, broker_id: i32) -> Option<Chunk> {
         if self.records == 0 {
             return None;

@@ -1,4 +1,4 @@
-//! A topic on the application's side: its partitions, and the records that wait until the partition count is known.
+//! A topic of the accumulator: the queues of its partitions, and the records that wait until the partition count is known.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,25 +34,28 @@ struct Unassigned {
     partitions: Vec<i32>,
     /// Some of the open records have a requested partition or one determined by the key.
     bound: bool,
+    /// The client's thread was notified of the waiting records.
     listed: bool,
 }
 
 /// A thread-safe source of random numbers.
 pub(super) type Draw<'a> = &'a dyn Fn() -> u64;
 
-/// A topic on the application's side. Thread-safe.
+/// A topic of the accumulator, used by the application's threads and the client's thread.
 pub(super) struct TopicQueue {
     topic: Arc<Topic>,
     partitions: AppendOnlyTable<PartitionQueue>,
-    /// 0 while unknown.
+    /// The number of partitions, 0 while unknown.
     count: AtomicI32,
-    /// The time in microseconds of the metadata request that returned the count.
+    /// The time at which the metadata request that returned the count was sent, in microseconds on the clock.
     count_asked_at: AtomicU64,
     unassigned: Mutex<Unassigned>,
     partitioner: Partitioner,
     /// Microseconds on the clock until which keyless records go to `sticky`.
     sticky_until: AtomicU64,
+    /// The partition of keyless records.
     sticky: AtomicI32,
+    /// `sticky.partitioning.linger.ms` in microseconds.
     sticky_us: u64,
     /// The error with which the topic refuses records.
     failure: Mutex<Option<Error>>,
@@ -123,7 +126,7 @@ impl TopicQueue {
         self.failure.lock().clone()
     }
 
-    /// Lets the topic refuse records with `error`, or accept them again. After an error its partition count is unknown.
+    /// Sets or clears the error with which the topic refuses records. An error resets the partition count to unknown.
     pub(super) fn set_failure(&self, error: Option<Error>) {
         let failed = error.is_some();
         let mut slot = self.failure.lock();
@@ -138,17 +141,17 @@ impl TopicQueue {
     /// choice.
     pub(super) fn choose(
         &self,
-        asked: i32,
+        requested: i32,
         key: Option<&[u8]>,
         opaque: usize,
         count: i32,
         now: Instant,
         draw: Draw<'_>,
     ) -> Result<i32, Error> {
-        let chosen = if self.goes_anywhere(asked, key) {
+        let chosen = if self.goes_anywhere(requested, key) {
             self.stick(count, now, draw)
-        } else if asked != PARTITION_UA {
-            asked
+        } else if requested != PARTITION_UA {
+            requested
         } else if let Some(custom) = &self.topic.hooks().partitioner {
             custom(&self.topic, key, count, opaque)
         } else {
@@ -168,12 +171,12 @@ impl TopicQueue {
     }
 
     /// Returns whether sticky partitioning applies to a record.
-    fn goes_anywhere(&self, asked: i32, key: Option<&[u8]>) -> bool {
-        let own = asked == PARTITION_UA && self.topic.hooks().partitioner.is_none();
-        own && self.sticky_us > 0 && self.partitioner.sticks(key)
+    fn goes_anywhere(&self, requested: i32, key: Option<&[u8]>) -> bool {
+        let built_in = requested == PARTITION_UA && self.topic.hooks().partitioner.is_none();
+        built_in && self.sticky_us > 0 && self.partitioner.sticks(key)
     }
 
-    /// Returns the sticky partition.
+    /// Returns the sticky partition; chooses another one when its time is over or its leader is lost.
     pub(super) fn stick(&self, count: i32, now: Instant, draw: Draw<'_>) -> i32 {
         let current = self.sticky.load(Ordering::Relaxed);
         let fresh = self.sticky_until.load(Ordering::Relaxed) > now.as_micros();
@@ -187,7 +190,7 @@ impl TopicQueue {
         next
     }
 
-    /// Ends sticking to a partition, because its batch is full.
+    /// Ends the use of a partition as the sticky one, because its batch is full.
     pub(super) fn unstick(&self, partition: i32) {
         if self.sticky.load(Ordering::Relaxed) == partition {
             self.sticky_until.store(0, Ordering::Relaxed);
@@ -233,7 +236,7 @@ impl TopicQueue {
         &self,
         record: &NewRecord<'_>,
         size: usize,
-        asked: i32,
+        requested: i32,
         limits: &Limits,
         pool: &Arc<BlockPool>,
     ) -> Result<OfferOutcome, Error> {
@@ -242,7 +245,7 @@ impl TopicQueue {
             return Err(error);
         }
         let (count, now) = (self.count(), record.produced_at);
-        if count > 0 && (asked < count || self.is_count_fresh(now)) {
+        if count > 0 && (requested < count || self.is_count_fresh(now)) {
             return Ok(OfferOutcome::Known);
         }
         let waiting = &mut *guard;
@@ -253,18 +256,18 @@ impl TopicQueue {
         {
             waiting.close(true);
         }
-        let bound = !self.goes_anywhere(asked, record.key);
+        let bound = !self.goes_anywhere(requested, record.key);
         let open = waiting.open.get_or_insert_with(|| match bound {
             true => RecordsBuilder::to_scatter(now, pool),
             false => RecordsBuilder::new(now, 0, 0, pool),
         });
         open.append(record, limits.copy_max);
-        waiting.partitions.push(asked);
+        waiting.partitions.push(requested);
         waiting.bound |= bound;
         Ok(OfferOutcome::Waits(!std::mem::replace(&mut waiting.listed, true)))
     }
 
-    /// Removes all waiting records. The next one is notified again.
+    /// Removes and returns all waiting records. The next record notifies the client's thread again.
     pub(super) fn take_unassigned(&self) -> Vec<UnassignedRecords> {
         let mut waiting = self.unassigned.lock();
         waiting.listed = false;
@@ -272,7 +275,7 @@ impl TopicQueue {
         std::mem::take(&mut waiting.closed)
     }
 
-    /// Returns whether no record is here or in a partition's queue.
+    /// Returns whether no record waits for the partition count or in a partition's queue.
     pub(super) fn is_empty(&self) -> bool {
         self.oldest_unassigned().is_none() && self.used_partitions().all(|(_, partition)| partition.is_empty())
     }
@@ -304,25 +307,26 @@ impl TopicQueue {
     /// Sets the partition count from metadata requested at `asked_at`. While records wait for it, returns them instead;
     /// the caller puts them into their partitions and calls again, so that no record overtakes them.
     ///
-    /// The first call stores the time of a confirmed count already: after the delivery report of a waiting record the
-    /// application may produce to the same unknown partition before the second call.
+    /// If the count has not changed, the first call already stores `asked_at`: the caller fails waiting records of partitions
+    /// that do not exist, and after their delivery reports the application may produce to such a partition again before the
+    /// second call.
     pub(super) fn set_count(&self, count: i32, asked_at: Instant) -> Vec<UnassignedRecords> {
         let mut waiting = self.unassigned.lock();
         waiting.close(false);
         waiting.listed = false;
-        let late = std::mem::take(&mut waiting.closed);
-        if late.is_empty() || self.count() == count {
+        let closed = std::mem::take(&mut waiting.closed);
+        if closed.is_empty() || self.count() == count {
             self.count_asked_at.store(asked_at.as_micros(), Ordering::Relaxed);
         }
-        if late.is_empty() {
+        if closed.is_empty() {
             self.count.store(count, Ordering::Release);
         }
-        late
+        closed
     }
 }
 
 impl Unassigned {
-    /// Closes the open records; `full`: they are a full batch.
+    /// Moves the open records to the closed ones; `full`: they are a full batch.
     fn close(&mut self, full: bool) {
         let bound = std::mem::take(&mut self.bound);
         if let Some(open) = self.open.take() {

@@ -1,4 +1,8 @@
 //! Tracks whether a thread is blocked in poll, so that a wake-up needs no system call otherwise.
+//!
+//! The *driver* is the thread that runs the core: the I/O thread, or a thread of the application that polls the sockets in
+//! place of the I/O thread. An *inline drive* runs the core for a few steps on a thread of the application, while the driver
+//! sleeps.
 
 use std::sync::atomic::Ordering;
 
@@ -8,11 +12,11 @@ use crate::sys::sync::AtomicU8;
 const RUNNING: u8 = 0;
 /// A notification arrived that the driver has not processed yet.
 const NOTIFIED: u8 = 1;
-/// The driver is blocked in poll, or about to be. Waking it takes a write to the poller.
+/// The driver is blocked in poll, or about to be. Waking it requires a write to the poller.
 const POLLING: u8 = 2;
-/// The driver is blocked or parked, and another thread drives the core meanwhile.
+/// The driver is blocked or parked, and another thread runs an inline drive meanwhile.
 const INLINE: u8 = 3;
-/// No thread polls the sockets: the I/O thread has left them to a thread of the application, which does not poll now.
+/// No thread polls the sockets: the I/O thread has left them to the application's threads, of which none polls now.
 const PARKED: u8 = 4;
 
 /// The action that makes a notification effective.
@@ -48,9 +52,9 @@ impl PriorState {
     }
 }
 
-/// The state shared by the driver (the I/O thread, or a thread of the application that polls in its place) and the threads
-/// that notify it. Both sides change one atomic by read-modify-write operations, which are totally ordered: the driver
-/// finds a notification that precedes its decision to sleep, and a notification that follows it finds the driver asleep.
+/// The state shared by the driver and the threads that notify it. Both sides change one atomic by read-modify-write
+/// operations, which are totally ordered: the driver finds a notification that precedes its decision to sleep, and a
+/// notification that follows it finds the driver asleep.
 /// Two flags, each written by one side and read by the other, would need a total order over both. A plain load in place of
 /// the exchange in [`try_sleep`](Self::try_sleep) loses notifications.
 ///
@@ -105,9 +109,9 @@ impl WakeState {
         self.exchange(RUNNING, PARKED).is_ok()
     }
 
-    /// Marks the driver as working: it must process all pending work next. Returns false if no notification arrived since
-    /// [`try_park`](Self::try_park), when there is none. A swap rather than a store, so that the driver sees all writes that
-    /// precede notifications, including merged ones.
+    /// Marks the driver as working. Returns false if the state was parked without a notification since
+    /// [`try_park`](Self::try_park): no work is pending. Otherwise the driver must process all pending work next. A swap rather
+    /// than a store, so that the driver sees all writes that precede notifications, including merged ones.
     pub(super) fn resume(&self) -> bool {
         self.state.swap(RUNNING, Ordering::AcqRel) != PARKED
     }

@@ -1,4 +1,4 @@
-//! The schedule of subscription requests and pushes, and the handling of their responses.
+//! Client metrics (KIP-714): the schedule of subscription requests and pushes, and the handling of their responses.
 
 use std::time::Duration;
 
@@ -64,10 +64,10 @@ impl Subscription {
     }
 }
 
-/// The state of the protocol with the cluster.
+/// The state of the exchange with the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The subscription is requested at `until`, as soon as a broker is connected.
+    /// The subscription is requested after `until`, as soon as a broker is connected.
     Idle { until: Instant },
     /// The subscription request is in flight.
     Subscribing { id: u64 },
@@ -89,7 +89,7 @@ pub struct Telemetry {
     /// The client instance id that the cluster has assigned.
     instance: Uuid,
     subscription: Option<Subscription>,
-    /// A connection may have come up, or accept requests again, since the last search.
+    /// A connection may have come up, or accept requests again, since the last search for a broker.
     connections_changed: bool,
     /// A broker that supports metrics has too many requests in flight.
     is_blocked: bool,
@@ -135,7 +135,8 @@ impl Telemetry {
         self.connections_changed |= self.is_blocked;
     }
 
-    /// Sends what is due. Returns when to be called again if nothing else happens. `facts` is called when metrics are due.
+    /// Sends the request that is due. Returns the time of the next call if no event occurs before. `facts` is called when a push
+    /// is due.
     pub fn poll(&mut self, ctx: &mut Ctx<'_>, facts: impl FnOnce() -> Facts) -> Option<Instant> {
         self.measures.note_origin(ctx.wall_ms);
         match self.state {
@@ -164,10 +165,10 @@ impl Telemetry {
     /// [`has_ended`](Self::has_ended).
     pub fn end(&mut self, ctx: &mut Ctx<'_>, facts: impl FnOnce() -> Facts) -> Option<Duration> {
         // Also while a push is in flight: brokers accept a terminating push regardless of the interval.
-        let wanted = self.collects();
+        let collected = self.collects();
         self.state = State::Off;
         self.connections_changed = true;
-        if wanted
+        if collected
             && let Some(broker) = self.find_broker(ctx)
             && let Some(id) = self.push(ctx, &broker, facts(), true)
         {
@@ -176,7 +177,7 @@ impl Telemetry {
         (!self.has_ended()).then_some(LAST_PUSH_WAIT)
     }
 
-    /// Returns whether no response is awaited any more.
+    /// Returns whether the manager has ended: it waits for no response.
     pub fn has_ended(&self) -> bool {
         self.state == State::Off
     }
@@ -239,14 +240,18 @@ impl Telemetry {
         }
     }
 
-    /// Sends the measurements of the interval. Returns the request's id, `None` if it cannot be sent.
+    /// Sends the measurements since the last push. Returns the request's id, `None` if it cannot be sent.
     fn push(&mut self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, mut facts: Facts, terminating: bool) -> Option<u64> {
         facts.totals.connections = ctx.connections.totals().connections;
-        let wanted = self.subscription.clone()?;
+        let subscription = self.subscription.clone()?;
         let taken = self.measures.take(ctx.now, ctx.wall_ms, facts.totals);
-        let mut list = metrics(&taken, &facts, wanted.delta);
-        list.retain(|metric| wanted.matches(&metric.name));
-        let start_ns = if wanted.delta { taken.since_ns } else { taken.origin_ns };
+        let mut list = metrics(&taken, &facts, subscription.delta);
+        list.retain(|metric| subscription.matches(&metric.name));
+        let start_ns = if subscription.delta {
+            taken.since_ns
+        } else {
+            taken.origin_ns
+        };
         let scope = (
             ctx.conf.client_software_name.as_str(),
             ctx.conf.client_software_version.as_str(),
@@ -261,13 +266,13 @@ impl Telemetry {
             }
             .encode()
         };
-        let (mut codec, mut bytes) = pack(&wanted.codecs, encode(&list));
-        if bytes.len() > wanted.max_bytes {
+        let (mut codec, mut bytes) = pack(&subscription.codecs, encode(&list));
+        if bytes.len() > subscription.max_bytes {
             // Metrics per broker are the largest part.
             list.retain(|metric| metric.points.iter().all(|point| point.node_id.is_none()));
-            (codec, bytes) = pack(&wanted.codecs, encode(&list));
+            (codec, bytes) = pack(&subscription.codecs, encode(&list));
         }
-        if bytes.len() > wanted.max_bytes {
+        if bytes.len() > subscription.max_bytes {
             self.warn_too_large(ctx);
             return None;
         }
@@ -284,7 +289,7 @@ impl Telemetry {
         });
         let request = PushTelemetryRequest {
             client_instance_id: self.instance,
-            subscription_id: wanted.id,
+            subscription_id: subscription.id,
             terminating,
             compression_type: codec.id().cast_signed(),
             metrics: bytes,
@@ -296,8 +301,8 @@ impl Telemetry {
     fn warn_too_large(&mut self, ctx: &Ctx<'_>) {
         if !std::mem::replace(&mut self.warned_too_large, true) {
             ctx.log.log(level::WARNING, "TELEMETRY", || {
-                let most = self.subscription.as_ref().map_or(0, |s| s.max_bytes);
-                format!("metrics are not pushed: they exceed the cluster's maximum of {most} bytes")
+                let max_bytes = self.subscription.as_ref().map_or(0, |s| s.max_bytes);
+                format!("metrics are not pushed: they exceed the cluster's maximum of {max_bytes} bytes")
             });
         }
     }
@@ -314,12 +319,12 @@ impl Telemetry {
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: Outcome) {
         self.connections_changed = true;
         match (self.state, outcome) {
-            (State::Subscribing { id: asked }, outcome) if asked == id => match outcome {
+            (State::Subscribing { id: in_flight }, outcome) if in_flight == id => match outcome {
                 Outcome::Reply(reply) => self.on_subscription(ctx, key, &reply),
                 Outcome::Sent => self.wait_interval(ctx),
                 Outcome::Failed(failure) => self.on_failed(ctx, failure.kind, &failure.error),
             },
-            (State::Pushing { id: pushed }, outcome) if pushed == id => match outcome {
+            (State::Pushing { id: in_flight }, outcome) if in_flight == id => match outcome {
                 Outcome::Reply(reply) => self.on_pushed(ctx, key, &reply),
                 Outcome::Sent => self.wait_interval(ctx),
                 // Gauges and deltas of this interval are lost; cumulative sums are part of the next push.
@@ -330,7 +335,7 @@ impl Telemetry {
                 }
             },
             // The result of the last push is not used.
-            (State::Terminating { id: pushed }, _) if pushed == id => self.state = State::Off,
+            (State::Terminating { id: in_flight }, _) if in_flight == id => self.state = State::Off,
             _ => {}
         }
     }
@@ -384,9 +389,9 @@ impl Telemetry {
                 subscription.id
             )
         });
-        let (interval, wanted) = (subscription.interval, !subscription.names.is_empty());
+        let (interval, any_metric) = (subscription.interval, !subscription.names.is_empty());
         self.subscription = Some(subscription);
-        if !wanted {
+        if !any_metric {
             self.measures.stop();
             self.state = State::Idle {
                 until: not_before.max(ctx.now + interval),

@@ -1,7 +1,8 @@
-//! Conversion of a partition's record data to chunks in its queue: checks, decompression, aborted transactions, all within
-//! the consumer's byte budget.
+//! Conversion of a partition's fetched record data to chunks in its queue: verifies checksums, decompresses, and drops
+//! records of aborted transactions.
 //!
-//! Data that exceeds the budget stays compressed in [`PendingData`] until the application has freed space.
+//! Data that exceeds the consumer's byte budget stays compressed in [`PendingData`] until the application has released
+//! delivered records.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -16,17 +17,17 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{ChunkBuilder, Event, PartitionNotice, PartitionState};
 use crate::memory::FetchBudget;
 
-/// The size at which a chunk is completed: space is freed chunk by chunk.
+/// The size at which a chunk is completed. Each chunk that the application has consumed releases its budget.
 const CHUNK_TARGET_BYTES: u64 = 512 * 1024;
 
-/// The limits of record data.
+/// The settings for record data.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// `check.crcs`.
     pub(super) check_crcs: bool,
     /// The maximum size of one decompressed batch, in bytes.
     pub(super) decompressed_max: usize,
-    /// The maximum number of bytes in queues and in this pending data.
+    /// The maximum number of bytes in the consumer's queues and in this pending data.
     pub(super) budget_max: u64,
 }
 
@@ -37,17 +38,18 @@ pub(super) enum Delivered {
     Done,
     /// The remaining data waits for budget.
     NoBudget,
-    /// The data contains no whole batch: a request must allow so many bytes.
+    /// The data contains no whole batch: a fetch must allow at least this many bytes.
     TooSmall(usize),
     /// The data cannot be split into batches; it must be fetched again.
     Broken(Error),
 }
 
-/// Producers whose records are dropped (`isolation.level=read_committed`).
+/// The aborted transactions of a fetch response, whose records are dropped (`isolation.level=read_committed`).
 #[derive(Debug, Default)]
 struct Aborted {
-    /// Transactions after the last batch, as (first offset, producer id), in order.
+    /// The transactions that begin after the last processed batch, as (first offset, producer id), in order.
     coming: VecDeque<(i64, i64)>,
+    /// The ids of producers with an aborted transaction that has begun and not ended yet.
     active: HashSet<i64>,
 }
 
@@ -61,22 +63,23 @@ impl Aborted {
         }
     }
 
-    /// Adds the transactions that begin up to `offset`.
+    /// Activates the transactions that begin at or before `offset`.
     fn begin(&mut self, offset: i64) {
         while let Some((_, producer)) = self.coming.pop_front_if(|(first, _)| *first <= offset) {
             self.active.insert(producer);
         }
     }
 
-    /// Returns true if a batch that ends at `last_offset` was aborted. Must be called in the order of offsets.
+    /// Returns true if a batch that ends at `last_offset` belongs to an aborted transaction. Must be called in the order of
+    /// offsets.
     fn covers(&mut self, batch: &Batch, last_offset: i64) -> bool {
         self.begin(last_offset);
         batch.header().is_transactional() && self.active.contains(&batch.header().producer_id)
     }
 
-    /// Handles an end of transaction: later records of the producer belong to another transaction.
+    /// Handles a control batch. Records of the producer after an abort marker belong to another transaction.
     fn on_control(&mut self, batch: &Batch, limit: usize) {
-        // A transaction that ends here may have all its records before the fetched data.
+        // All records of the transaction may be before the fetched data, and only its marker in it.
         self.begin(batch.header().last_offset());
         if self.active.is_empty() {
             return;
@@ -114,16 +117,17 @@ pub(super) struct PendingData {
     /// The end of the partition for this consumer: the high watermark or the last stable offset.
     pub(super) end_offset: i64,
     pub(super) broker_id: i32,
-    /// A whole batch was found.
+    /// The data contained a whole batch.
     any: bool,
-    /// The size of the last compressed batch before and after decompression: an estimate for the next one.
+    /// The size of the last compressed batch before and after decompression, which estimates that of the next one.
     ratio: (u64, u64),
-    /// Counters of what was delivered, for statistics.
+    /// The delivered messages and bytes, for statistics.
     pub(super) delivered: Received,
 }
 
 impl PendingData {
-    /// Stores data that was fetched at `next_offset`, after a record of `leader_epoch`; its first batch may begin earlier.
+    /// Stores data that was fetched at `next_offset`; its first batch may begin earlier. `leader_epoch` is that of the record
+    /// before `next_offset`.
     pub(super) fn new(
         data: Bytes,
         (next_offset, leader_epoch): (i64, i32),
@@ -156,14 +160,14 @@ impl PendingData {
         self.batches.needed_bytes()
     }
 
-    /// Moves batches into the partition's queue while the budget allows, at least one if nothing else is held. Decompresses
-    /// on the calling thread, the client's I/O thread.
+    /// Moves batches into the partition's queue while the budget allows, at least one if the consumer holds no other records.
+    /// Decompresses on the calling thread, the client's I/O thread.
     pub(super) fn deliver(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Delivered {
-        let epoch = state.fetch_generation();
+        let generation = state.fetch_generation();
         let mut builder = ChunkBuilder::new();
         loop {
             if builder.bytes() >= CHUNK_TARGET_BYTES {
-                self.push(state, epoch, &mut builder);
+                self.push(state, generation, &mut builder);
             }
             let (batch, size) = match self.waiting.take() {
                 Some(waiting) => (waiting.batch, Some(waiting.size)),
@@ -171,35 +175,35 @@ impl PendingData {
                     None => break,
                     Some(Ok(batch)) => (batch, None),
                     Some(Err(error)) => {
-                        self.push(state, epoch, &mut builder);
+                        self.push(state, generation, &mut builder);
                         return Delivered::Broken(Error::new(ErrorCode::L_BAD_MSG, format!("{}: {error}", state.tp())));
                     }
                 },
             };
             self.any = true;
             let held = budget.bytes() + builder.bytes();
-            let rest = self.batches.remaining() as u64;
-            let fits = |size: u64| held == 0 || held + rest + size <= limits.budget_max;
+            let unread = self.batches.remaining() as u64;
+            let fits = |size: u64| held == 0 || held + unread + size <= limits.budget_max;
             let size = size.unwrap_or_else(|| self.likely_size(&batch));
             if !fits(size) {
                 self.waiting = Some(Waiting { batch, size });
-                self.push(state, epoch, &mut builder);
+                self.push(state, generation, &mut builder);
                 return Delivered::NoBudget;
             }
             match self.take(&batch, &mut builder, limits, fits) {
                 Ok(None) => {}
                 Ok(Some(size)) => {
                     self.waiting = Some(Waiting { batch, size });
-                    self.push(state, epoch, &mut builder);
+                    self.push(state, generation, &mut builder);
                     return Delivered::NoBudget;
                 }
                 Err(error) => {
-                    self.push(state, epoch, &mut builder);
-                    self.report(state, epoch, &batch, &error);
+                    self.push(state, generation, &mut builder);
+                    self.report(state, generation, &batch, &error);
                 }
             }
         }
-        self.push(state, epoch, &mut builder);
+        self.push(state, generation, &mut builder);
         match self.batches.needed_bytes() {
             Some(needed) if !self.any => Delivered::TooSmall(needed),
             // Shorter than a batch length: any larger limit makes progress.
@@ -210,7 +214,8 @@ impl PendingData {
         }
     }
 
-    /// Estimates the uncompressed size of a batch, which mostly avoids decompression in vain.
+    /// Estimates the uncompressed size of a batch, so that few batches are decompressed that then exceed the budget. 0 for a
+    /// batch before the position and for a control batch.
     fn likely_size(&self, batch: &Batch) -> u64 {
         let wire = batch.bytes().len() as u64;
         if batch.header().last_offset() < self.next_offset || batch.header().is_control() {
@@ -222,8 +227,9 @@ impl PendingData {
         }
     }
 
-    /// Appends a batch's records to the chunk, unless they are not for the application. Returns the size of the records if
-    /// they exceed the budget. Otherwise the batch is consumed, even after an error.
+    /// Appends a batch's records to the chunk, except those before the position, control records and aborted ones. If the
+    /// records exceed the budget, returns their size and leaves the position unchanged. Otherwise advances the position past
+    /// the batch, even after an error.
     fn take(
         &mut self,
         batch: &Batch,
@@ -233,8 +239,8 @@ impl PendingData {
     ) -> Result<Option<u64>, RecordError> {
         let header = batch.header();
         let last_offset = header.last_offset().max(header.base_offset);
-        let wanted_from = self.next_offset;
-        if last_offset < wanted_from {
+        let from_offset = self.next_offset;
+        if last_offset < from_offset {
             return Ok(None);
         }
         let unpacked = self.unpack(batch, last_offset, limits);
@@ -251,12 +257,12 @@ impl PendingData {
         self.next_offset = last_offset.saturating_add(1);
         self.leader_epoch = header.partition_leader_epoch;
         if let Some(data) = unpacked? {
-            builder.push(data, header.base_offset, wanted_from, header.partition_leader_epoch)?;
+            builder.push(data, header.base_offset, from_offset, header.partition_leader_epoch)?;
         }
         Ok(None)
     }
 
-    /// Decompresses a batch; returns `None` if its records are not for the application.
+    /// Decompresses a batch. Returns `None` for control records and records of an aborted transaction.
     fn unpack(&mut self, batch: &Batch, last_offset: i64, limits: &Limits) -> Result<Option<RecordData>, RecordError> {
         if limits.check_crcs {
             batch.verify_crc()?;
@@ -271,8 +277,8 @@ impl PendingData {
         batch.decompress(limits.decompressed_max).map(Some)
     }
 
-    /// Reports a batch that is skipped to the application.
-    fn report(&self, state: &Arc<PartitionState>, epoch: u32, batch: &Batch, error: &RecordError) {
+    /// Reports to the application that a batch was skipped.
+    fn report(&self, state: &Arc<PartitionState>, generation: u32, batch: &Batch, error: &RecordError) {
         let code = match error {
             RecordError::Codec(CodecError::UnknownCodec(_)) => ErrorCode::L_NOT_IMPLEMENTED,
             RecordError::Codec(_) => ErrorCode::L_BAD_COMPRESSION,
@@ -288,14 +294,14 @@ impl PendingData {
         state.queue().push(Event::Partition(PartitionNotice {
             partition: Some(state.clone()),
             tp: None,
-            fetch_generation: epoch,
+            fetch_generation: generation,
             error: Error::new(code, text),
             offset: header.base_offset,
         }));
     }
 
-    fn push(&mut self, state: &Arc<PartitionState>, epoch: u32, builder: &mut ChunkBuilder) {
-        if let Some(chunk) = std::mem::take(builder).finish(state, epoch, self.broker_id) {
+    fn push(&mut self, state: &Arc<PartitionState>, generation: u32, builder: &mut ChunkBuilder) {
+        if let Some(chunk) = std::mem::take(builder).finish(state, generation, self.broker_id) {
             self.delivered.messages += chunk.remaining() as u64;
             self.delivered.bytes += chunk.bytes();
             state.queue().push(Event::Records(chunk));

@@ -33,11 +33,12 @@ const FIRST_V2_OFFSET_COMMIT: i16 = 5;
 /// The first TxnOffsetCommit version with the group member (KIP-447).
 const FIRST_WITH_MEMBER: i16 = 3;
 
-/// Returns the API version for a transaction version.
-fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_of_second: i16) -> Option<i16> {
+/// Returns the highest common API version within the range of the transaction version; `v2`: transaction version 2, which
+/// begins with API version `first_v2`.
+fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_v2: i16) -> Option<i16> {
     match v2 {
-        true => versions.pick::<R>().filter(|v| *v >= first_of_second),
-        false => versions.pick_up_to::<R>(first_of_second - 1),
+        true => versions.pick::<R>().filter(|v| *v >= first_v2),
+        false => versions.pick_up_to::<R>(first_v2 - 1),
     }
 }
 
@@ -317,8 +318,7 @@ impl Transactions {
             if request.kind == RequestKind::Init && may_be_done(answer.code) {
                 self.accumulator.count_unanswered_init();
             }
-            // A broker that is not the coordinator any more may have lost that role while it waited for replication of
-            // its log.
+            // NOT_COORDINATOR: the broker may have lost that role while the written result was being replicated.
             self.commit_lost |= request.kind == RequestKind::Commit
                 && (may_be_done(answer.code) || answer.code == ErrorCode::NOT_COORDINATOR);
             let text = match answer.at {
@@ -352,14 +352,15 @@ impl Transactions {
         }
     }
 
+    /// Applies a successful response.
     fn on_done(&mut self, request: &Request, producer: Option<(i64, i16)>) {
         self.assigned_count += u64::from(producer.is_some());
         match request.kind {
             RequestKind::Init => {
                 let before = self.producer;
                 self.producer = producer.or(before);
-                // After an abort the application restarts from the committed state. Here it would not notice that another
-                // producer may have taken its place.
+                // Another producer may have used the transactional.id meanwhile. After an abort the application continues
+                // from the committed state, which shows that; here it would continue without noticing.
                 if self.bump_before_next && is_forgotten(before, self.producer) {
                     let text = "InitProducerId gave another producer id: the coordinator has forgotten this producer, and \
                                 another one may have had its transactional.id since";
@@ -378,7 +379,7 @@ impl Transactions {
             }
             RequestKind::AddPartitions => {
                 for at in std::mem::take(&mut self.adding) {
-                    // Partitions that are not to be added any more were dropped with the transaction.
+                    // A partition that is no longer in `to_add` was dropped with the transaction.
                     if self.to_add.remove(&at).is_some() {
                         self.added.insert(at);
                         self.newly_added.push(at);
@@ -441,14 +442,15 @@ impl Transactions {
     }
 }
 
-/// Returns whether a coordinator that was to raise the epoch of `before` had lost its state. It also assigns another id
-/// when the epochs of one are used up; the last epoch is reserved for fencing.
+/// Returns whether the coordinator has lost the state of producer `before`: it has assigned another producer id instead of
+/// raising the epoch. A new id is also assigned when the epochs of the old one are used up, which is not counted here; the
+/// last epoch is reserved for fencing.
 fn is_forgotten(before: Option<(i64, i16)>, now: Option<(i64, i16)>) -> bool {
     let differs = |(before, now): ((i64, i16), (i64, i16))| before.0 != now.0 && before.1 < i16::MAX - 1;
     before.zip(now).is_some_and(differs)
 }
 
-/// The result in a response.
+/// The result that a response contains.
 struct Answer {
     code: ErrorCode,
     /// The partition of the code.
@@ -465,14 +467,14 @@ impl Answer {
         }
     }
 
-    /// Returns the worst of several partitions' results.
+    /// Returns the result of the partition whose error has the most severe consequence.
     fn worst<'a>(kind: RequestKind, rows: impl Iterator<Item = (&'a str, i32, i16)>) -> Self {
         let mut answer = Answer::new(0, None);
-        let mut most = Consequence::Done;
+        let mut worst = Consequence::Done;
         for (topic, partition, code) in rows {
             let this = consequence(kind, code.into());
-            if this > most {
-                most = this;
+            if this > worst {
+                worst = this;
                 answer.code = code.into();
                 answer.at = Some(format!("{topic} [{partition}]"));
             }
@@ -502,8 +504,8 @@ fn send<R: ProtocolRequest>(
     ctx.connections.send(key, ctx.now, tag, request, version, timeout)
 }
 
-/// Returns whether a coordinator that answers with this code may have executed the request: its log was not replicated in
-/// time.
+/// Returns whether a coordinator that responds with this code may have executed the request: replication of its log took
+/// too long.
 fn may_be_done(code: ErrorCode) -> bool {
     matches!(
         code,
