@@ -1,4 +1,4 @@
-//! The accumulator from several threads, and what its clock readings give.
+//! The accumulator used by several threads, and timestamps.
 
 use std::collections::VecDeque;
 use std::thread;
@@ -75,15 +75,15 @@ fn threads_share_partitions_without_loss() {
         acc.take_ready(&mut ids);
         if !known && acc.outstanding() > 100 {
             known = true;
-            let mut late = queue.set_count(PARTITIONS, Instant::NEVER);
-            while !late.is_empty() {
-                for waiting in &late {
+            let mut unassigned = queue.set_count(PARTITIONS, Instant::NEVER);
+            while !unassigned.is_empty() {
+                for waiting in &unassigned {
                     for (i, r) in waiting.records.iter().enumerate() {
                         let size = payload_len(r.key, &r.payload(), &HeadersIn::default());
                         acc.append(queue, waiting.partitions[i], &r.to_new(), size).unwrap();
                     }
                 }
-                late = queue.set_count(PARTITIONS, Instant::NEVER);
+                unassigned = queue.set_count(PARTITIONS, Instant::NEVER);
             }
         }
         for id in ids.drain(..).filter(|id| !id.is_topic()) {
@@ -145,7 +145,7 @@ fn keyless_records_stick_to_a_partition_for_a_while() {
 }
 
 #[test]
-fn keyless_records_go_where_less_is_on_its_way() {
+fn keyless_records_go_to_the_partition_with_the_smaller_backlog() {
     let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10"), ("batch.num.messages", "1")]);
     let topic = known_topic(&acc, &conf, 4);
     let queue = acc.topic(0).unwrap();
@@ -263,7 +263,7 @@ fn records_produced_during_a_flush_wake_the_clients_thread() {
 
 /// Whoever waits for room when the transaction fails must not add a record to the next one.
 #[test]
-fn a_record_that_waits_for_room_is_refused_when_the_transaction_ends() {
+fn blocked_record_is_refused_when_the_transaction_ends() {
     let (acc, _, conf) = accumulator(&[("queue.buffering.max.messages", "1")]);
     let topic = topic(&conf);
     let record = || Record {
@@ -277,7 +277,7 @@ fn a_record_that_waits_for_room_is_refused_when_the_transaction_ends() {
     });
     thread::sleep(Duration::from_millis(20));
     acc.set_in_transaction(false);
-    // The purge of an abort makes room.
+    // The purge of an abort frees memory.
     acc.buffer_memory.release(1, 1);
     assert_eq!(waiting.join().unwrap().unwrap_err().code, ErrorCode::L_STATE);
     assert_eq!(acc.outstanding(), 0);

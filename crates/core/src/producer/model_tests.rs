@@ -256,7 +256,7 @@ fn nothing_lingers_in_a_full_queue() {
 /// There is memory for two records, and two threads have two each and block. A blocked thread is woken when a batch is
 /// settled. A full queue may send a batch of one record, so the last one may be alone in its batch: hence the flush.
 #[test]
-fn blocked_threads_go_on_when_a_batch_is_settled() {
+fn blocked_threads_continue_when_a_batch_is_settled() {
     explore("blocked threads", 1, || {
         let mut model = AccumulatorModel::new(2, 1);
         let threads = [
@@ -311,7 +311,7 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
 /// The client ends while a thread produces. Each record is refused or accepted, and those accepted before the last
 /// check of their partition fail: none disappears, and none is counted twice.
 #[test]
-fn the_end_finds_what_was_taken() {
+fn close_fails_every_accepted_record() {
     explore("produce and close", 4, || {
         let mut model = AccumulatorModel::new(4, 1);
         let producing = model.produce(false, &[(0, 1), (0, 2)]);
@@ -329,7 +329,7 @@ fn the_end_finds_what_was_taken() {
 
 /// The client ends while a thread waits for memory that will not be released.
 #[test]
-fn the_end_lets_blocked_threads_go() {
+fn close_ends_the_wait_of_blocked_threads() {
     explore("blocked and closed", 3, || {
         let mut model = AccumulatorModel::new(1, 1);
         let threads = [model.produce(true, &[(0, 1), (0, 2)]), model.produce(true, &[(0, 3)])];

@@ -147,7 +147,7 @@ fn splitting_keeps_every_record_and_its_time() {
     assert_eq!(rows(&odd), whole.into_iter().skip(1).step_by(2).collect::<Vec<_>>());
 }
 
-/// A pool, and a batch of `count` records of `size` bytes each made with it.
+/// Returns a batch of `count` records of `size` bytes each, built with `pool`.
 fn pooled(pool: &Arc<BlockPool>, count: usize, size: usize) -> ProducedRecords {
     let mut b = RecordsBuilder::new(Instant::from_micros(1_000), 0, 0, pool);
     for i in 0..count {
@@ -155,15 +155,15 @@ fn pooled(pool: &Arc<BlockPool>, count: usize, size: usize) -> ProducedRecords {
         b.append(&record(Some(&[i as u8]), Payload::Copy(&value), i as u64), 0);
     }
     assert_eq!(b.len(), count);
-    let told = b.encoded_len();
+    let computed = b.encoded_len();
     let records = b.finish();
-    assert_eq!(records.encoded_len(), told);
-    assert_eq!(records.parts().iter().map(Bytes::len).sum::<usize>(), told);
+    assert_eq!(records.encoded_len(), computed);
+    assert_eq!(records.parts().iter().map(Bytes::len).sum::<usize>(), computed);
     records
 }
 
 #[test]
-fn records_are_found_in_whatever_block_they_are() {
+fn records_are_found_in_every_block() {
     let pool = Arc::default();
     for size in [0, 1, 100, 1_000, 8_000, 8_192, 8_193, 30_000, 32_768, 100_000] {
         let records = pooled(&pool, 50, size);
@@ -215,13 +215,13 @@ fn only_values_of_the_application_are_borrowed() {
 }
 
 #[test]
-fn blocks_come_back_and_what_is_not_needed_is_given_away() {
+fn blocks_are_reused_and_surplus_ones_freed() {
     let pool = Arc::new(BlockPool::default());
     let records = pooled(&pool, 1_000, 1_000);
     let read = records.parts().into_owned();
     drop(records);
-    // The last block was hardly filled, and not kept.
-    assert_eq!(pool.free(), 1, "somebody still reads");
+    // The last block was nearly empty, and not kept.
+    assert_eq!(pool.free(), 1, "the blocks are still referenced");
     drop(read);
     let had = pool.free();
     assert!(had > 30);
@@ -229,7 +229,7 @@ fn blocks_come_back_and_what_is_not_needed_is_given_away() {
     let again = pooled(&pool, 500, 1_000);
     let least = pool.free();
     drop(again);
-    assert_eq!(pool.free(), had, "nothing new was taken");
+    assert_eq!(pool.free(), had, "no block was allocated");
     assert!(pool.trim(), "those in use meanwhile are kept");
     assert_eq!(pool.free(), had - least);
     assert!(!pool.trim());
@@ -237,7 +237,7 @@ fn blocks_come_back_and_what_is_not_needed_is_given_away() {
 }
 
 #[test]
-fn a_batch_of_little_keeps_no_block() {
+fn small_batch_keeps_no_block() {
     let pool = Arc::new(BlockPool::default());
     let mut b = RecordsBuilder::new(Instant::from_micros(1_000), 20_000, 0, &pool);
     b.append(&record(None, Payload::Copy(b"little"), 0), 0);

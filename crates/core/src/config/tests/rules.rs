@@ -1,10 +1,10 @@
-//! The rules between properties, and what is refused because it is missing.
+//! The rules between properties, and the refusal of settings that need unavailable features.
 
 use crate::config::{Conf, TopicConf};
 use crate::error::{Error, ErrorCode};
 use crate::types::ClientKind;
 
-/// Makes a configuration of `name=value;...`.
+/// Creates a configuration from `name=value;...`.
 fn conf(pairs: &str) -> Conf {
     let mut conf = Conf::new();
     for (name, value) in pairs.split(';').filter_map(|pair| pair.split_once('=')) {
@@ -28,7 +28,7 @@ fn kind(name: &str) -> ClientKind {
     }
 }
 
-/// The message tells which property, which value, and what would do.
+/// Asserts that the message contains property and value, and what is allowed.
 fn assert_tells(error: &Error, settings: &str) {
     assert_eq!(error.code, ErrorCode::L_INVALID_ARG, "{settings}");
     let names_one = settings
@@ -85,7 +85,7 @@ fn rules_hold_as_in_the_interface() {
 }
 
 #[test]
-fn values_just_within_the_rules_stand() {
+fn values_at_the_limits_are_accepted() {
     for (client, settings) in [
         ("producer", ""),
         ("consumer", ""),
@@ -180,8 +180,8 @@ fn software_name_and_version_are_what_brokers_accept() {
 }
 
 #[test]
-fn old_brokers_need_not_be_asked_for_versions() {
-    for (release, asked) in [
+fn api_version_request_false_is_ignored_from_fallback_0_10_on() {
+    for (release, expected) in [
         ("0.8.2.2", "false"),
         ("0.9.0.1", "false"),
         ("0.10.0", "true"),
@@ -189,12 +189,16 @@ fn old_brokers_need_not_be_asked_for_versions() {
     ] {
         let settings = format!("api.version.request=false;broker.version.fallback={release}");
         let resolved = conf(&settings).resolve(ClientKind::Producer).unwrap();
-        assert_eq!(resolved.get("api.version.request").as_deref(), Ok(asked), "{release}");
+        assert_eq!(
+            resolved.get("api.version.request").as_deref(),
+            Ok(expected),
+            "{release}"
+        );
     }
 }
 
 #[test]
-fn what_is_missing_is_refused_and_says_so() {
+fn unavailable_features_are_refused_by_name() {
     for (client, settings) in [
         ("producer", "security.protocol=ssl"),
         (
@@ -224,7 +228,7 @@ fn what_is_missing_is_refused_and_says_so() {
 }
 
 #[test]
-fn what_does_not_ask_for_something_missing_is_not_refused() {
+fn settings_without_unavailable_features_are_accepted() {
     for (client, settings) in [
         ("producer", ""),
         ("consumer", ""),
@@ -265,7 +269,7 @@ fn secrets_are_not_in_messages() {
 }
 
 #[test]
-fn topics_of_their_own_are_refused_too() {
+fn topic_configurations_are_checked_too() {
     let client = Conf::new().resolve(ClientKind::Consumer).unwrap();
     let producer = Conf::new().resolve(ClientKind::Producer).unwrap();
     let topic = topic_conf("queuing.strategy=lifo");
@@ -278,7 +282,7 @@ fn topics_of_their_own_are_refused_too() {
 }
 
 #[test]
-fn where_offsets_are_kept_is_said_by_the_topic_or_else_by_the_client() {
+fn offset_store_method_of_the_topic_precedes_the_clients() {
     let client = conf("offset.store.method=file").resolve(ClientKind::Consumer).unwrap();
     for (topic, method) in [("", "file"), ("offset.store.method=broker", "broker")] {
         let topic = topic_conf(topic).finalize(&client, ClientKind::Consumer).unwrap();
@@ -291,7 +295,7 @@ fn where_offsets_are_kept_is_said_by_the_topic_or_else_by_the_client() {
 }
 
 #[test]
-fn settings_that_change_nothing_are_warned_of() {
+fn settings_without_effect_are_warned_about() {
     let settings =
         conf("linger.ms=7;socket.blocking.max.ms=10;queuing.strategy=lifo;client.id=x;api.version.fallback.ms=1");
     let warnings = settings.warnings(ClientKind::Consumer);

@@ -153,7 +153,7 @@ fn another(property: &Property) -> Option<String> {
 }
 
 #[test]
-fn what_is_set_reads_back_under_every_name() {
+fn set_values_are_read_under_every_name() {
     let mut conf = Conf::new();
     let mut topic = TopicConf::new();
     for property in GLOBAL {
@@ -203,7 +203,7 @@ fn what_is_set_reads_back_under_every_name() {
 }
 
 #[test]
-fn ranges_end_where_they_say() {
+fn values_outside_the_range_are_refused() {
     for property in GLOBAL.iter().filter(|p| matches!(p.kind, Kind::Int { .. })) {
         let Kind::Int { min, max, .. } = property.kind else {
             continue;

@@ -1,4 +1,4 @@
-//! The producer's buffer memory: blocked producers, flushing.
+//! Models of the producer's buffer memory: blocked producers, flushing.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -34,10 +34,10 @@ fn a_blocked_producer_is_woken() {
     must_catch(Flaw::TwoSteps, "blocked producers", 2, blocked_producers);
 }
 
-/// A producer waits for memory; another one does not wait and is refused, after it has held bytes for a moment. The first
-/// one must not sleep because of that moment.
+/// A producer waits for memory. Another one does not wait and is refused, after it has briefly reserved bytes: this must
+/// not leave the first one blocked.
 #[test]
-fn a_refused_record_leaves_nobody_waiting() {
+fn refused_record_leaves_no_producer_blocked() {
     explore("refused and blocked", 3, || {
         let buffer_memory = Arc::new(BufferMemory::new(1, 100));
         assert!(buffer_memory.try_acquire(60));
@@ -82,7 +82,7 @@ fn closing_ends_a_blocked_producer() {
 }
 
 /// The buffer is full and being flushed; its last record is settled while another one is refused. The thread that settles
-/// the last record must detect that it was the last: a refused record that counted for a moment would hide it, and the
+/// the last record must detect that it was the last: a refused record that is counted briefly would hide it, and the
 /// flushing threads would not be woken.
 fn flush_and_refuse() {
     let (buffer_memory, queue) = (Arc::new(BufferMemory::new(1, 100)), Queue::new());

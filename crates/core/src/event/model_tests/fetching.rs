@@ -1,4 +1,4 @@
-//! The fetcher, its budget, and the application that takes records.
+//! Models of the fetcher, its budget, and the application that takes records.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,7 +54,7 @@ fn run_low() {
 }
 
 #[test]
-fn a_partition_that_runs_low_is_told_of() {
+fn drained_partition_notifies_the_fetcher() {
     explore("partition runs low", 3, run_low);
     must_catch(Flaw::Relaxed, "partition runs low", 3, run_low);
     must_catch(Flaw::TwoSteps, "partition runs low", 3, run_low);
@@ -63,7 +63,7 @@ fn a_partition_that_runs_low_is_told_of() {
 /// A seek advances the fetch generation while the application takes records. Once the seek is done, no earlier record
 /// comes out, whether the chunk waits in the queue or is half used.
 #[test]
-fn nothing_old_comes_after_the_epoch_was_raised() {
+fn no_stale_record_is_taken_after_the_fetch_generation_has_advanced() {
     explore("seek and take", 3, || {
         let (p, budget, _) = with_waker();
         p.queue().push(Event::Records(chunk(&p)));
@@ -85,7 +85,7 @@ fn nothing_old_comes_after_the_epoch_was_raised() {
         assert_eq!(
             (p.queued(), budget.bytes()),
             (0, 0),
-            "what is stale gives its room back"
+            "stale chunks release their budget"
         );
     });
 }
@@ -96,20 +96,20 @@ fn nothing_old_comes_after_the_epoch_was_raised() {
 #[test]
 fn a_record_taken_during_a_seek_does_not_undo_it() {
     explore("position after a seek", 4, || {
-        for anew in [false, true] {
+        for reassigned in [false, true] {
             let (p, _, _) = with_waker();
             p.queue().push(Event::Records(chunk(&p)));
             let taking = spawn({
                 let p = p.clone();
                 move || p.queue().pop_one(NOW, |c| c.next().map(|r| r.offset))
             });
-            if anew {
+            if reassigned {
                 p.restart(-1);
             } else {
                 p.jump(100);
             }
             let _ = taking.join().unwrap();
-            if anew {
+            if reassigned {
                 assert_eq!((p.position(), p.stored().offset), ((INVALID, -1), INVALID));
             } else {
                 assert_eq!(p.position(), (100, -1));
@@ -122,8 +122,8 @@ fn a_record_taken_during_a_seek_does_not_undo_it() {
 /// A partition is revoked while the application takes a record: once the fetch generation is advanced and the queue was
 /// swept, the offset to commit is after each delivered record, so the next owner reads none of them again.
 #[test]
-fn what_is_committed_last_covers_what_was_handed_out() {
-    explore("commit before giving up", 3, || {
+fn last_commit_covers_every_delivered_record() {
+    explore("commit before revocation", 3, || {
         let (p, _, _) = with_waker();
         p.queue().push(Event::Records(chunk(&p)));
         let taking = spawn({
@@ -142,7 +142,7 @@ fn what_is_committed_last_covers_what_was_handed_out() {
 /// The budget is exhausted by chunks that a seek makes stale while the application waits for a record without a timeout.
 /// The wait must drop them before it continues: the fetcher fetches nothing while the budget is exhausted.
 #[test]
-fn a_waiting_application_frees_what_is_stale() {
+fn waiting_application_drops_stale_chunks() {
     explore("stale chunks and a wait", 3, || {
         let (p, budget, waker) = with_waker();
         p.queue().push(Event::Records(chunk(&p)));

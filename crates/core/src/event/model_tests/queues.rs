@@ -1,4 +1,4 @@
-//! Pushing, waiting, forwarding and closing; and replies.
+//! Models of queues: pushing, waiting, forwarding and closing; and of replies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as Count, Ordering};
@@ -8,8 +8,8 @@ use crate::reply::Reply;
 use crate::sys::sync::Flaw;
 use crate::sys::sync::model_tests::{ModelWaker, join, must_catch, spawn};
 
-/// Two threads wait, two events come, one after the other. The second push may come before the thread that the first one
-/// woke has taken an event: the other thread must be woken nevertheless.
+/// Two threads wait, and two events are pushed one after the other. The second push may occur before the thread that the
+/// first one woke has taken an event: the other thread must be woken, too.
 fn two_wait_for_two() {
     let queue = Queue::new();
     let waiting = [0, 1].map(|_| {
@@ -29,8 +29,8 @@ fn every_event_wakes_a_thread() {
     must_catch(Flaw::NoNotify, "two wait for two", 1, two_wait_for_two);
 }
 
-/// Two threads wait for a record each, one chunk with both comes. Its push wakes one thread, which leaves a record: it
-/// must wake the other one, which otherwise waits beside a filled queue.
+/// Two threads wait for a record each, and one chunk with both is pushed. Its push wakes one thread, which leaves a record: it
+/// must wake the other one, which otherwise waits although the queue has a record.
 #[test]
 fn a_record_left_in_a_chunk_wakes_the_next_thread() {
     explore("two wait for one chunk", 5, || {
@@ -50,7 +50,7 @@ fn a_record_left_in_a_chunk_wakes_the_next_thread() {
 }
 
 /// A queue is forwarded while a thread waits on it, and then filled through its new target. The thread waits in the old
-/// target; unless it is woken, it waits for ever.
+/// target; unless it is woken, it waits forever.
 #[test]
 fn a_waiting_thread_follows_a_forward() {
     explore("wait and forward", 5, || {
@@ -65,8 +65,8 @@ fn a_waiting_thread_follows_a_forward() {
     });
 }
 
-/// The same from one target to another, and back to the queue itself: the thread waits in a queue whose own forward is
-/// not what changes.
+/// A queue's forward changes from one target to another, and is removed, while threads wait in the old target, whose own
+/// forward does not change.
 #[test]
 fn a_waiting_thread_follows_from_target_to_target() {
     explore("wait and forward elsewhere", 3, || {
@@ -80,7 +80,7 @@ fn a_waiting_thread_follows_from_target_to_target() {
         new.push(note("1"));
         queue.forward_to(None);
         queue.push(note("2"));
-        // The one that did not follow at once finds "1" in `new` only if it is still sent there.
+        // A thread that has not followed at once finds "1" in `new` only if the queue is forwarded there.
         queue.forward_to(Some(new));
         let mut got = join(waiting);
         got.sort();
@@ -89,8 +89,8 @@ fn a_waiting_thread_follows_from_target_to_target() {
 }
 
 /// Two events are pushed while the queue is being forwarded. A push that has found the queue's end before the change and
-/// inserts after it would leave its event in a queue that is not read any more; a push between the change and the moving
-/// of the present events would overtake them.
+/// inserts after it would leave its event in a queue that is not read any more; a push between the change and the move
+/// of the queued events would overtake them.
 #[test]
 fn forwarding_neither_loses_nor_reorders() {
     explore("push and forward", 4, || {
@@ -107,7 +107,7 @@ fn forwarding_neither_loses_nor_reorders() {
         pushing.join().unwrap();
         assert_eq!(drain(&target), ["0", "1", "2"]);
         queue.forward_to(None);
-        assert!(queue.is_empty(), "left behind where nobody looks");
+        assert!(queue.is_empty(), "an event was left behind in the forwarded queue");
     });
 }
 
@@ -131,7 +131,7 @@ fn a_circle_cannot_be_closed() {
 /// The application sets a forward while an assignment sets the default one. In either order the application's forward
 /// remains: an assignment that checks first and forwards later would undo it.
 #[test]
-fn a_chosen_forward_stands() {
+fn forward_by_choice_outlasts_forward_by_default() {
     explore("choice and default", 5, || {
         let (queue, chosen, usual) = (Queue::new(), Queue::new(), Queue::new());
         let assigning = spawn({
@@ -147,16 +147,16 @@ fn a_chosen_forward_stands() {
 
 /// The client is destroyed while threads wait, one on the queue, one on another that forwards to it. Both must return.
 fn closing_ends_waits() {
-    let (queue, apart) = (Queue::new(), Queue::new());
-    apart.forward_to(Some(queue.clone()));
-    let waiting = [queue.clone(), apart].map(|q| spawn(move || q.pop(None).is_none()));
+    let (queue, forwarding) = (Queue::new(), Queue::new());
+    forwarding.forward_to(Some(queue.clone()));
+    let waiting = [queue.clone(), forwarding].map(|q| spawn(move || q.pop(None).is_none()));
     queue.purge(true);
     queue.push(note("late"));
     assert!(join(waiting).iter().all(|ended| *ended));
 }
 
 #[test]
-fn nobody_waits_on_a_closed_queue() {
+fn purge_ends_waits_on_a_closed_queue() {
     explore("wait and close", 5, closing_ends_waits);
     must_catch(Flaw::NoNotify, "wait and close", 1, closing_ends_waits);
 }
@@ -167,17 +167,17 @@ fn nobody_waits_on_a_closed_queue() {
 fn a_notification_is_not_missed() {
     explore("push and notify", 5, || {
         let queue = Queue::new();
-        let told = Arc::new(Count::new(0));
+        let notified = Arc::new(Count::new(0));
         let pushing = spawn({
             let queue = queue.clone();
             move || queue.push(note("1"))
         });
-        let count = told.clone();
+        let count = notified.clone();
         queue.set_notify(Some(Arc::new(move || {
             count.fetch_add(1, Ordering::Relaxed);
         })));
         pushing.join().unwrap();
-        assert!(told.load(Ordering::Relaxed) > 0);
+        assert!(notified.load(Ordering::Relaxed) > 0);
     });
 }
 

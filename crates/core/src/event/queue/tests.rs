@@ -25,7 +25,7 @@ fn text(event: Option<Event>) -> String {
 }
 
 #[test]
-fn forwarding_moves_what_waits() {
+fn forwarding_moves_queued_events() {
     let (a, b) = (Queue::new(), Queue::new());
     a.push(note("1"));
     a.forward_to(Some(b.clone()));
@@ -36,7 +36,7 @@ fn forwarding_moves_what_waits() {
 }
 
 #[test]
-fn what_the_application_chose_is_left_alone() {
+fn default_forward_does_not_replace_the_applications_choice() {
     let (own, default) = (Queue::new(), Queue::new());
     own.forward_by_default(Some(default.clone()));
     own.push(note("1"));
@@ -55,7 +55,7 @@ fn a_cycle_of_forwards_ends() {
     assert_eq!(
         (a.len(), b.len()),
         (1, 1),
-        "what would close the circle ends the forwarding instead"
+        "a forward that would close the cycle removes forwarding instead"
     );
 }
 
@@ -80,7 +80,7 @@ fn wake_all_ends_a_wait_whose_reason_is_gone() {
     q.push(note("1"));
     assert!(
         q.pop_unless(None, || true).is_some(),
-        "what waits is given all the same"
+        "a queued event is returned although the condition holds"
     );
 }
 

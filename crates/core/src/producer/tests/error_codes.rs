@@ -28,7 +28,7 @@ type Code = ErrorCode;
 const NOT: PersistStatus = NotPersisted;
 const MAYBE: PersistStatus = PossiblyPersisted;
 
-/// The code, whether metadata is asked for, and the fates of a record of a plain and of an idempotent producer.
+/// The code, whether it requests metadata, and the outcomes of a record of a plain and of an idempotent producer.
 const BY_BROKERS: &[(ErrorCode, bool, Fate, Fate)] = &[
     // Transient errors.
     (Code::REQUEST_TIMED_OUT, false, Retried(MAYBE), Retried(MAYBE)),
@@ -87,7 +87,7 @@ const REFUSALS: usize = 9;
 
 type Settings = &'static [(&'static str, &'static str)];
 
-/// How the producers of the table are made, and whether they are idempotent.
+/// The settings of the producers in the table, and whether they are idempotent.
 const KINDS: [(Settings, Settings, bool); 3] = [
     (&[("retries", "5")], &[("acks", "1")], false),
     (&[("retries", "5")], &[("acks", "all")], false),

@@ -91,7 +91,7 @@ fn unauthorized_topic_fails_with_its_error() {
 }
 
 #[test]
-fn a_topic_name_that_brokers_refuse_fails_in_the_report_and_is_asked_for_once() {
+fn invalid_topic_name_fails_in_the_report_and_is_requested_once() {
     let mut w = World::new(&[]);
     w.add_topic("#!$", &[]);
     w.model.get_mut("#!$").unwrap().error = ErrorCode::TOPIC_EXCEPTION.0 as i16;
@@ -108,7 +108,7 @@ fn a_topic_name_that_brokers_refuse_fails_in_the_report_and_is_asked_for_once() 
 }
 
 #[test]
-fn a_deleted_topic_fails_what_waits_and_comes_back() {
+fn deleted_topic_fails_its_records_and_works_when_recreated() {
     let mut w = one_partition(&[("topic.metadata.propagation.max.ms", "1000")], &[]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(10);
@@ -310,7 +310,7 @@ fn unassigned_records_time_out() {
 
 /// Records that fail before the partition count is known are reported with the requested partition.
 #[test]
-fn unassigned_records_are_reported_with_the_partition_asked_for() {
+fn unassigned_records_are_reported_with_the_requested_partition() {
     let partitions = [2, PARTITION_UA, 2, 0];
     let asked = |w: &mut World| {
         for (value, partition) in ["a", "b", "c", "d"].into_iter().zip(partitions) {
@@ -389,7 +389,7 @@ fn timeout_error_names_the_last_attempt() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_sent_again() {
+fn unanswered_request_is_sent_again() {
     let mut w = one_partition(&[("socket.timeout.ms", "1000")], &[("message.timeout.ms", "60000")]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(10);
@@ -411,7 +411,7 @@ fn the_queue_is_a_hard_limit() {
     assert_eq!(
         w.produce("t", 0, "c").unwrap_err().code,
         ErrorCode::L_QUEUE_FULL,
-        "not handled yet"
+        "the reports are not handled yet"
     );
     assert_eq!(w.reports().len(), 2);
     w.produce("t", 0, "c").unwrap();
@@ -420,7 +420,7 @@ fn the_queue_is_a_hard_limit() {
 #[test]
 fn records_larger_than_message_max_bytes_are_refused() {
     let mut w = one_partition(&[("message.max.bytes", "1000")], &[]);
-    // 36 bytes of it are for what surrounds a record.
+    // 36 of these bytes are reserved for the overhead of the record.
     assert!(w.produce("t", 0, &"x".repeat(964)).is_ok());
     let error = w.produce("t", 0, &"x".repeat(965)).unwrap_err();
     assert_eq!(error.code, ErrorCode::MSG_SIZE_TOO_LARGE);
@@ -428,7 +428,7 @@ fn records_larger_than_message_max_bytes_are_refused() {
 }
 
 #[test]
-fn purging_the_queue_leaves_what_is_in_flight() {
+fn purging_the_queue_keeps_records_in_flight() {
     let mut w = one_partition(&[("linger.ms", "0"), ("max.in.flight", "1")], &[]);
     for v in ["a", "b"] {
         w.produce("t", 0, v).unwrap();
@@ -450,7 +450,7 @@ fn purging_the_queue_leaves_what_is_in_flight() {
 }
 
 #[test]
-fn purging_in_flight_ignores_the_late_answer() {
+fn purging_in_flight_ignores_the_late_response() {
     let mut w = one_partition(&[("linger.ms", "0")], &[]);
     w.produce("t", 0, "a").unwrap();
     w.drive();
@@ -468,12 +468,12 @@ fn purging_in_flight_ignores_the_late_answer() {
 }
 
 #[test]
-fn closing_reports_everything() {
+fn close_reports_every_record() {
     let mut w = one_partition(&[("linger.ms", "1000"), ("batch.num.messages", "1")], &[]);
     w.produce("t", 0, "in flight").unwrap();
     w.drive();
     w.produce("t", 0, "closed batch").unwrap();
-    w.produce("never looked at", 0, "unassigned").unwrap();
+    w.produce("unknown topic", 0, "unassigned").unwrap();
     w.close();
     let mut reports = w.reports();
     reports.sort_by(|a, b| a.value.cmp(&b.value));

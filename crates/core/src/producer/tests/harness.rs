@@ -1,4 +1,4 @@
-//! A producer driven by hand: real connections and a real cluster manager, brokers that the test plays.
+//! A producer that the test drives step by step: with the real connection table and cluster manager, and simulated brokers.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -186,7 +186,7 @@ impl World {
 
     // ---------------------------------------------------------------- time and network
 
-    /// Drives the client until nothing moves; gives the time at which it wants to be woken.
+    /// Drives the client until it has no more events; returns the time of its next wake-up.
     pub(in crate::producer) fn drive(&mut self) -> Option<Instant> {
         for _ in 0..10_000 {
             self.connections.poll(self.now);
@@ -243,7 +243,7 @@ impl World {
         }
     }
 
-    /// Lets time pass, driving the client whenever it asked for it.
+    /// Advances the time and drives the client at each wake-up it has requested.
     pub(in crate::producer) fn run_ms(&mut self, ms: u64) {
         self.run_to(self.now.plus_ms(ms));
     }
@@ -377,7 +377,7 @@ impl World {
         self.conns.contains_key(&conn)
     }
 
-    /// The kernel takes everything that was given to a connection.
+    /// Simulates that the kernel takes all frames of a connection.
     pub(in crate::producer) fn write(&mut self, conn: ConnId) {
         let Some(c) = self.conns.get_mut(&conn) else { return };
         c.begun = c.frames;
@@ -482,7 +482,7 @@ impl World {
         self.model.iter().map(|(n, m)| (m.id, n.clone())).collect()
     }
 
-    /// Answers a request; `part` fills in what is said of each partition.
+    /// Responds to a request; `part` fills in the response of each partition.
     pub(in crate::producer) fn answer(&mut self, sent: &Sent, part: impl Fn(&str, &mut PartitionProduceResponse)) {
         self.answer_with(sent, ProduceResponse::default(), part);
     }

@@ -73,7 +73,7 @@ fn row(epoch: i16, sequence: i32, values: &str) -> (i16, i32, String) {
 }
 
 #[test]
-fn batches_are_numbered_and_five_are_in_flight_once_the_broker_knows_the_producer() {
+fn one_batch_then_five_are_in_flight_with_ascending_sequences() {
     let mut w = idempotent(&[], &[1]);
     assert_eq!(w.producer_id_requests, 1);
     w.produce("t", 0, "a").unwrap();
@@ -83,7 +83,7 @@ fn batches_are_numbered_and_five_are_in_flight_once_the_broker_knows_the_produce
     assert_eq!(
         waiting(&w),
         [row(0, 0, "a b")],
-        "a broker that knows nothing takes any first number"
+        "a broker without state of the producer accepts any first sequence"
     );
     assert_eq!(numbers(&w.sent[0]), [(0, 77, 0, 0, 2)]);
     w.acknowledge(10);
@@ -114,7 +114,7 @@ fn all_three_arrive(w: &mut World) {
 }
 
 #[test]
-fn what_was_refused_and_what_came_behind_it_goes_again_under_the_same_numbers() {
+fn refused_batch_and_later_ones_are_resent_with_the_same_sequences() {
     let mut w = begun(&[]);
     for v in ["a", "b", "c"] {
         send(&mut w, v);
@@ -129,7 +129,7 @@ fn what_was_refused_and_what_came_behind_it_goes_again_under_the_same_numbers() 
 }
 
 #[test]
-fn what_came_behind_a_batch_is_not_at_fault_when_that_goes_again_first() {
+fn out_of_order_behind_a_retried_batch_is_retried_with_the_same_sequences() {
     let mut w = begun(&[]);
     for v in ["a", "b", "c"] {
         send(&mut w, v);
@@ -137,7 +137,7 @@ fn what_came_behind_a_batch_is_not_at_fault_when_that_goes_again_first() {
     w.run_ms(FAR_MS);
     w.refuse(ErrorCode::NOT_ENOUGH_REPLICAS);
     w.run_ms(150);
-    // The broker is slow: it refuses what came behind "a" when "a" is on its way again.
+    // The broker is slow: it refuses "b" and "c" when "a" has already been sent again.
     assert_eq!(waiting(&w), [row(0, 2, "b"), row(0, 3, "c"), row(0, 1, "a")]);
     w.refuse(OUT_OF_ORDER);
     w.refuse(OUT_OF_ORDER);
@@ -145,7 +145,7 @@ fn what_came_behind_a_batch_is_not_at_fault_when_that_goes_again_first() {
 }
 
 #[test]
-fn a_record_refused_for_good_begins_a_new_epoch_for_its_partition_only() {
+fn permanent_error_raises_the_epoch_of_its_partition_only() {
     let mut w = idempotent(&[], &[1, 2]);
     for partition in [0, 1] {
         w.produce("t", partition, "first").unwrap();
@@ -164,7 +164,7 @@ fn a_record_refused_for_good_begins_a_new_epoch_for_its_partition_only() {
     assert_eq!(
         waiting(&w),
         [row(0, 2, "b"), row(0, 1, "x")],
-        "nothing new while \"b\" is in flight"
+        "no new batch while \"b\" is in flight"
     );
     w.refuse(OUT_OF_ORDER);
     w.run_ms(150);
@@ -180,7 +180,7 @@ fn a_record_refused_for_good_begins_a_new_epoch_for_its_partition_only() {
 }
 
 #[test]
-fn a_batch_of_unknown_fate_is_never_sent_under_other_numbers() {
+fn possibly_persisted_batch_fails_instead_of_getting_new_sequences() {
     let mut w = begun(&[]);
     send(&mut w, "a");
     send(&mut w, "b");
@@ -206,7 +206,7 @@ fn a_batch_of_unknown_fate_is_never_sent_under_other_numbers() {
 }
 
 #[test]
-fn a_batch_that_was_never_written_gets_new_numbers_when_the_broker_has_forgotten_the_producer() {
+fn unpersisted_batch_gets_new_sequences_when_the_broker_lost_the_producer_state() {
     for code in [
         OUT_OF_ORDER,
         ErrorCode::UNKNOWN_PRODUCER_ID,
@@ -224,12 +224,12 @@ fn a_batch_that_was_never_written_gets_new_numbers_when_the_broker_has_forgotten
 }
 
 #[test]
-fn a_batch_that_nobody_has_does_not_hold_up_one_that_somebody_may_have() {
+fn unpersisted_batch_is_resent_and_possibly_persisted_one_behind_it_fails() {
     let mut w = begun(&[]);
     send(&mut w, "a");
     send(&mut w, "b");
     w.refuse(ErrorCode::NOT_ENOUGH_REPLICAS);
-    // No answer to "b": it may have been written.
+    // No response to "b": it may have been appended.
     w.disconnect(1);
     w.run_ms(1000);
     assert_eq!(waiting(&w), [row(0, 1, "a"), row(0, 2, "b")]);
@@ -244,7 +244,7 @@ fn a_batch_that_nobody_has_does_not_hold_up_one_that_somebody_may_have() {
 }
 
 #[test]
-fn a_new_leader_gets_nothing_before_the_old_one_has_answered() {
+fn new_leader_gets_no_batch_before_the_old_one_has_responded() {
     let mut w = idempotent(&[], &[1, 2]);
     for partition in [0, 1] {
         w.produce("t", partition, "first").unwrap();
@@ -266,7 +266,7 @@ fn a_new_leader_gets_nothing_before_the_old_one_has_answered() {
 }
 
 #[test]
-fn a_duplicate_is_delivered_with_the_offset_and_the_time_that_the_broker_gives() {
+fn duplicate_sequence_number_is_delivered_with_the_responses_offset_and_time() {
     for (base_offset, append_time, offset) in [(-1, -1, INVALID), (40, -1, 40), (40, 77, 40), (-1, 77, INVALID)] {
         let mut w = begun(&[]);
         let created = w.hand.wall_ms();
@@ -288,7 +288,7 @@ fn a_duplicate_is_delivered_with_the_offset_and_the_time_that_the_broker_gives()
 }
 
 #[test]
-fn halves_of_a_batch_that_is_too_large_keep_their_places() {
+fn halves_of_a_too_large_batch_keep_their_sequences() {
     let mut w = begun(&[("linger.ms", "10")]);
     for v in ["a", "b", "c", "d"] {
         w.produce("t", 0, v).unwrap();
@@ -299,7 +299,7 @@ fn halves_of_a_batch_that_is_too_large_keep_their_places() {
 }
 
 #[test]
-fn behind_a_batch_that_times_out_in_flight_sent_records_keep_their_numbers_and_others_begin_anew() {
+fn sent_batches_behind_a_timed_out_one_keep_their_sequences_and_later_ones_get_a_new_epoch() {
     let mut w = World::with_topic(
         &[("enable.idempotence", "true"), ("linger.ms", "0")],
         &[("message.timeout.ms", "2000")],
@@ -318,14 +318,14 @@ fn behind_a_batch_that_times_out_in_flight_sent_records_keep_their_numbers_and_o
     );
     send(&mut w, "c");
     w.run_ms(500);
-    assert_eq!(waiting(&w), [row(0, 2, "b")], "the broker may have b under its numbers");
+    assert_eq!(waiting(&w), [row(0, 2, "b")], "the broker may have b with its sequence");
     w.acknowledge(2);
     assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 2)]);
     assert_eq!(waiting(&w), [row(1, 0, "c")]);
 }
 
 #[test]
-fn a_gap_is_fatal_where_none_may_be() {
+fn gap_is_fatal_with_the_gapless_guarantee() {
     let gapless = [("enable.gapless.guarantee", "true")];
     let mut w = begun(&gapless);
     send(&mut w, "a");
@@ -337,7 +337,7 @@ fn a_gap_is_fatal_where_none_may_be() {
     );
     w.refuse(OUT_OF_ORDER);
     w.run_ms(1000);
-    assert!(w.sent.is_empty(), "nothing is tried again");
+    assert!(w.sent.is_empty(), "nothing is retried");
     let mut w = begun(&gapless);
     send(&mut w, "a");
     w.refuse(OUT_OF_ORDER);
@@ -346,7 +346,7 @@ fn a_gap_is_fatal_where_none_may_be() {
 }
 
 #[test]
-fn after_a_gap_that_is_fatal_queued_records_are_purged_unsent() {
+fn queued_records_are_purged_after_a_fatal_gap() {
     for code in [ErrorCode::TOPIC_AUTHORIZATION_FAILED, OUT_OF_ORDER] {
         let mut w = begun(&[("enable.gapless.guarantee", "true"), ("max.in.flight", "1")]);
         send(&mut w, "in flight");
@@ -363,15 +363,15 @@ fn after_a_gap_that_is_fatal_queued_records_are_purged_unsent() {
         w.run_ms(10_000);
         assert!(w.sent.is_empty(), "{code}: {:?}", waiting(&w));
         let reports = w.reports();
-        let fates: Vec<_> = reports.iter().map(|r| (r.value.as_str(), r.error, r.status)).collect();
+        let outcomes: Vec<_> = reports.iter().map(|r| (r.value.as_str(), r.error, r.status)).collect();
         let purged = ErrorCode::L_PURGE_QUEUE;
         let expected = [("in flight", code), ("queued", purged), ("racing", purged)];
-        assert_eq!(fates, expected.map(|(value, error)| (value, error, NotPersisted)));
+        assert_eq!(outcomes, expected.map(|(value, error)| (value, error, NotPersisted)));
     }
 }
 
 #[test]
-fn after_a_fatal_error_of_the_application_nothing_is_sent_again() {
+fn nothing_is_resent_after_a_fatal_error() {
     let mut w = begun(&[]);
     send(&mut w, "a");
     w.accumulator.set_fatal();
@@ -383,7 +383,7 @@ fn after_a_fatal_error_of_the_application_nothing_is_sent_again() {
 }
 
 #[test]
-fn without_an_id_nothing_is_sent_and_refusals_are_told_apart() {
+fn nothing_is_sent_without_a_producer_id_and_authorization_failure_is_fatal() {
     let mut w = World::new(&[("enable.idempotence", "true"), ("linger.ms", "0")]);
     w.add_topic("t", &[1]);
     w.producer_id_error = 15; // COORDINATOR_NOT_AVAILABLE

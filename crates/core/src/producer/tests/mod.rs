@@ -1,4 +1,4 @@
-//! The producer with real connections and metadata, and brokers played by hand.
+//! Tests of the producer with the real connection table and cluster manager, and simulated brokers.
 
 pub(in crate::producer) mod coordinator;
 mod error_codes;

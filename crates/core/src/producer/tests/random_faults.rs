@@ -17,7 +17,7 @@ const TOPICS: [(&str, usize); 2] = [("t", 3), ("u", 1)];
 struct Logs(HashMap<String, Vec<String>>);
 
 impl Logs {
-    /// Appends a request's records; gives the base offset of each partition.
+    /// Appends a request's records; returns the base offset of each partition.
     fn append(&mut self, w: &World, sent: &Sent) -> HashMap<i32, i64> {
         let mut bases = HashMap::new();
         for (partition, values) in sent.values(&w.names()) {

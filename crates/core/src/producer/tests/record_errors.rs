@@ -6,7 +6,7 @@ use super::*;
 const OTHER: ErrorCode = ErrorCode::L_INVALID_DIFFERENT_RECORD;
 const INVALID_RECORD: ErrorCode = ErrorCode::INVALID_RECORD;
 
-/// A producer with the records `a` to `d` in one request.
+/// Returns a producer with the records `a` to `d` in one request.
 fn with_batch(settings: &[(&str, &str)]) -> World {
     let fixed = [("linger.ms", "10"), ("retry.backoff.ms", "1000")];
     let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
@@ -23,7 +23,7 @@ fn values(w: &World) -> Vec<Vec<String>> {
     w.sent_values().into_iter().map(|p| p.1).collect()
 }
 
-/// Refuses the oldest request, naming records.
+/// Refuses the oldest request; the response names records.
 fn refuse_naming(w: &mut World, code: ErrorCode, named: &[(i32, Option<&str>)]) {
     let sent = w.take_sent();
     w.answer(&sent, |_, p| {
@@ -32,40 +32,40 @@ fn refuse_naming(w: &mut World, code: ErrorCode, named: &[(i32, Option<&str>)]) 
         p.error_message = Some("records failed".into());
         p.record_errors = named
             .iter()
-            .map(|(batch_index, words)| BatchIndexAndErrorMessage {
+            .map(|(batch_index, message)| BatchIndexAndErrorMessage {
                 batch_index: *batch_index,
-                batch_index_error_message: words.map(str::to_owned),
+                batch_index_error_message: message.map(str::to_owned),
                 ..Default::default()
             })
             .collect();
     });
 }
 
-/// Value, code and words of what was reported, and the status, which must be one for all.
+/// Returns value, error code and message of each reported record, and the status, which must be the same for all.
 fn told(w: &mut World) -> (Vec<(String, ErrorCode, String)>, Option<PersistStatus>) {
     let mut rows = Vec::new();
     let mut status = None;
     for d in w.deliveries() {
         assert_eq!(*status.get_or_insert(d.status), d.status);
-        let (code, words) = d
+        let (code, message) = d
             .error
             .as_ref()
             .map_or((ErrorCode::NO_ERROR, ""), |e| (e.code, &e.message));
         rows.extend(d.records().map(|r| {
             let value = String::from_utf8_lossy(r.value.unwrap_or_default()).into_owned();
-            (value, code, words.to_owned())
+            (value, code, message.to_owned())
         }));
     }
     rows.sort();
     (rows, status)
 }
 
-fn row(value: &str, code: ErrorCode, words: &str) -> (String, ErrorCode, String) {
-    (value.into(), code, words.into())
+fn row(value: &str, code: ErrorCode, message: &str) -> (String, ErrorCode, String) {
+    (value.into(), code, message.into())
 }
 
 #[test]
-fn named_records_fail_with_their_own_words_and_the_others_go_again_at_once() {
+fn named_records_fail_with_their_messages_and_the_others_are_resent_at_once() {
     for idempotent in ["false", "true"] {
         let mut w = with_batch(&[("enable.idempotence", idempotent)]);
         refuse_naming(&mut w, INVALID_RECORD, &[(1, Some("no key")), (3, None)]);
@@ -84,7 +84,7 @@ fn named_records_fail_with_their_own_words_and_the_others_go_again_at_once() {
 }
 
 #[test]
-fn the_others_keep_their_place_before_what_came_behind_them() {
+fn resent_records_keep_their_order_before_later_records() {
     let mut w = with_batch(&[("max.in.flight", "1")]);
     w.produce("t", 0, "e").unwrap();
     w.run_ms(20);
@@ -97,7 +97,7 @@ fn the_others_keep_their_place_before_what_came_behind_them() {
 }
 
 #[test]
-fn without_a_retry_left_the_others_fail_for_what_came_with_them() {
+fn without_retries_the_other_records_fail_with_invalid_different_record() {
     let mut w = with_batch(&[("retries", "0")]);
     refuse_naming(&mut w, INVALID_RECORD, &[(2, Some("no key"))]);
     let (rows, status) = told(&mut w);
@@ -110,7 +110,7 @@ fn without_a_retry_left_the_others_fail_for_what_came_with_them() {
 }
 
 #[test]
-fn a_refusal_that_names_nobody_or_nothing_of_the_batch_is_everybodys() {
+fn error_that_names_no_record_of_the_batch_fails_all_records() {
     for named in [&[][..], &[(4, None)], &[(-1, None)], &[(i32::MAX, Some("?"))]] {
         let mut w = with_batch(&[]);
         refuse_naming(&mut w, INVALID_RECORD, named);
@@ -122,7 +122,7 @@ fn a_refusal_that_names_nobody_or_nothing_of_the_batch_is_everybodys() {
 }
 
 #[test]
-fn all_may_be_named() {
+fn error_may_name_all_records() {
     let mut w = with_batch(&[]);
     refuse_naming(&mut w, INVALID_RECORD, &[0, 1, 2, 3].map(|i| (i, Some("no key"))));
     let rows = ["a", "b", "c", "d"].map(|v| row(v, INVALID_RECORD, "no key"));
@@ -132,7 +132,7 @@ fn all_may_be_named() {
 }
 
 #[test]
-fn names_count_from_the_first_record_of_the_request_even_when_that_has_timed_out() {
+fn batch_index_counts_from_the_first_sent_record_even_if_it_timed_out() {
     let mut w = World::with_topic(&[("linger.ms", "1950")], &[("message.timeout.ms", "2000")]);
     w.add_topic("t", &[1]);
     let t = w.topic("t");
@@ -152,7 +152,7 @@ fn names_count_from_the_first_record_of_the_request_even_when_that_has_timed_out
 }
 
 #[test]
-fn where_no_gap_may_be_a_refused_record_is_fatal_and_the_others_are_not_sent() {
+fn refused_record_is_fatal_with_the_gapless_guarantee() {
     let mut w = with_batch(&[("enable.idempotence", "true"), ("enable.gapless.guarantee", "true")]);
     refuse_naming(&mut w, INVALID_RECORD, &[(0, Some("no key"))]);
     let fatal = w.sender.take_fatal().map(|e| e.code);
@@ -164,7 +164,7 @@ fn where_no_gap_may_be_a_refused_record_is_fatal_and_the_others_are_not_sent() {
 }
 
 #[test]
-fn a_numbered_batch_that_may_be_in_the_log_is_not_sent_in_parts() {
+fn possibly_persisted_idempotent_batch_is_not_split() {
     let mut w = with_batch(&[("enable.idempotence", "true")]);
     w.refuse(ErrorCode::REQUEST_TIMED_OUT);
     w.run_ms(2000);

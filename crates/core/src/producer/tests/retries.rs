@@ -231,7 +231,7 @@ fn refuse_with_hint(w: &mut World, leader: i32, leader_epoch: i32, address: Opti
 }
 
 #[test]
-fn leader_hints_are_followed_at_once_unless_they_are_old_or_lead_nowhere() {
+fn leader_hints_are_followed_at_once_unless_outdated_or_unknown() {
     for (what, leader, epoch, address, followed) in [
         ("a new leader", 2, 2, Some(9002), true),
         ("a new leader whose address is known", 2, 2, None, true),

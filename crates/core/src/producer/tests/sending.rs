@@ -5,7 +5,7 @@ use super::*;
 use crate::connection::{CloseReason, ConnId, NetEvent};
 
 #[test]
-fn the_plain_case() {
+fn records_are_sent_and_reported() {
     let mut w = World::new(&[]);
     w.add_topic("t", &[1]);
     for v in ["a", "b", "c"] {
@@ -23,8 +23,8 @@ fn the_plain_case() {
         [("a", 40), ("b", 41), ("c", 42)].map(|(v, o)| report(v, ok, Persisted, o))
     );
     assert_eq!(w.accumulator.outstanding(), 0);
-    // Nothing is left to wake for, once unused memory was given back, but metadata.
-    w.now = w.drive().expect("memory is looked after");
+    // After unused memory is freed, only the refresh of metadata remains to wake for.
+    w.now = w.drive().expect("a timer for unused memory");
     let wake = w.drive();
     assert!(
         wake.is_none_or(|at| at > w.now.plus_ms(60_000)),
@@ -118,7 +118,7 @@ fn a_broker_that_is_behind_has_one_request_in_line() {
 }
 
 #[test]
-fn what_a_request_has_no_room_for_goes_on_filling() {
+fn batch_that_does_not_fit_into_a_request_continues_to_fill() {
     let mut w = World::new(&[("linger.ms", "0"), ("message.max.bytes", "3000")]);
     w.add_topic("t", &[1; 3]);
     for took in [1, 20, 20, 20, 20, 20, 20, 20, 20] {
@@ -127,7 +127,7 @@ fn what_a_request_has_no_room_for_goes_on_filling() {
         w.acknowledge(0);
     }
     let value = "x".repeat(1200);
-    w.produce("t", 0, "under way").unwrap();
+    w.produce("t", 0, "in flight").unwrap();
     w.drive();
     for p in 0..3 {
         w.produce("t", p, &value).unwrap();
@@ -205,7 +205,7 @@ fn a_batch_that_fills_up_wakes_although_the_partition_is_listed() {
     w.drive();
     w.produce("t", 0, "a").unwrap();
     w.drive();
-    // Partition 1 rides on the wake-up that partition 0 has asked for.
+    // Partition 1 is handled by the wake-up that partition 0 has requested.
     w.run_ms(10);
     let before = w.hand.wakes.load(Ordering::Relaxed);
     w.produce("t", 1, "b").unwrap();
@@ -271,7 +271,7 @@ fn full_batches_that_waited_for_the_topic_go_as_they_are() {
 }
 
 #[test]
-fn records_that_waited_for_the_topic_get_the_partitions_that_they_ask_for() {
+fn records_that_waited_for_the_topic_get_their_requested_partitions() {
     let mut w = World::new(&[("linger.ms", "1000"), ("batch.num.messages", "4")]);
     w.add_topic("t", &[1; 3]);
     let asked = [0, 0, 2, PARTITION_UA, 1, 1, 1, 1];
@@ -291,7 +291,7 @@ fn records_that_waited_for_the_topic_get_the_partitions_that_they_ask_for() {
 }
 
 #[test]
-fn topic_ids_are_used_where_brokers_take_them() {
+fn topic_ids_are_used_where_brokers_support_them() {
     let mut w = World::new(&[]);
     w.produce_versions = (3, 13);
     w.add_topic("t", &[1]);

@@ -1,4 +1,4 @@
-//! The transactional producer: what is asked of coordinators and when, and how calls end.
+//! The transactional producer: its requests to the coordinators and their order, and the results of calls.
 
 mod fencing;
 mod markers;
@@ -130,7 +130,7 @@ fn header(w: &World) -> (i16, i32, bool) {
 }
 
 #[test]
-fn the_first_generation_adds_partitions_before_it_writes() {
+fn before_transaction_version_2_partitions_are_added_first() {
     let mut w = ready(0);
     assert_eq!(
         code(&w.produce("t", 0, "early").map_or_else(|e| Some(Err(e)), |()| None)),
@@ -147,7 +147,11 @@ fn the_first_generation_adds_partitions_before_it_writes() {
         assert_eq!(w.sent[0].version, 11);
         let commit = call(&mut w, TransactionCall::Commit);
         assert!(w.produce("t", 0, "late").is_err());
-        assert_eq!(asked(&mut w), Vec::<String>::new(), "not before all is written");
+        assert_eq!(
+            asked(&mut w),
+            Vec::<String>::new(),
+            "EndTxn before all records are acknowledged"
+        );
         acknowledge_all(&mut w);
         assert_eq!(commit.try_take(), Some(Ok(())));
         assert_eq!(asked(&mut w), ["2: commit v4 e1"]);
@@ -156,7 +160,7 @@ fn the_first_generation_adds_partitions_before_it_writes() {
 }
 
 #[test]
-fn the_second_generation_writes_at_once_and_has_an_epoch_a_transaction() {
+fn transaction_version_2_sends_at_once_and_raises_the_epoch_per_transaction() {
     let mut w = ready(2);
     for epoch in [1, 2] {
         begin_with(&mut w, "a");
@@ -170,7 +174,7 @@ fn the_second_generation_writes_at_once_and_has_an_epoch_a_transaction() {
 }
 
 #[test]
-fn a_commit_does_not_wait_for_linger_and_an_empty_one_asks_nothing() {
+fn commit_ignores_linger_and_an_empty_transaction_sends_no_request() {
     for level in [0, 2] {
         let mut w = world(level, &[("linger.ms", "5000")]);
         assert_eq!(run(&mut w, TransactionCall::Init), Ok(()));
@@ -189,12 +193,12 @@ fn a_commit_does_not_wait_for_linger_and_an_empty_one_asks_nothing() {
         begin(&mut w);
         w.produce("t", 0, "b").unwrap();
         w.run_ms(100);
-        assert!(w.sent.is_empty(), "the next one lingers again");
+        assert!(w.sent.is_empty(), "the next transaction lingers again");
     }
 }
 
 #[test]
-fn offsets_go_to_the_groups_coordinator_with_the_members_generation() {
+fn txn_offset_commit_goes_to_the_group_coordinator_with_the_generation() {
     for (level, expected) in [
         (
             0,
@@ -215,7 +219,7 @@ fn offsets_go_to_the_groups_coordinator_with_the_members_generation() {
         assert_eq!(run(&mut w, offsets(5)), Ok(()));
         assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
         let got = asked(&mut w);
-        // Whichever broker is asked where the coordinator is.
+        // FindCoordinator may go to any broker.
         let got: Vec<String> = got
             .iter()
             .map(|s| s.replace("2: find", "1: find").replace("3: find", "1: find"))
@@ -225,7 +229,7 @@ fn offsets_go_to_the_groups_coordinator_with_the_members_generation() {
 }
 
 #[test]
-fn an_abort_gives_up_what_waits_and_waits_for_what_is_in_flight() {
+fn abort_purges_queued_records_and_waits_for_those_in_flight() {
     for level in [0, 2] {
         let mut w = ready(level);
         begin_with(&mut w, "sent");
@@ -250,7 +254,7 @@ fn an_abort_gives_up_what_waits_and_waits_for_what_is_in_flight() {
 }
 
 #[test]
-fn after_an_undelivered_record_only_an_abort_is_possible_and_the_epoch_rises() {
+fn failed_record_requires_an_abort_which_raises_the_epoch() {
     for (level, ends) in [(0, &["2: abort v4 e1", "2: init 500/1"][..]), (2, &["2: abort v5 e1"])] {
         let mut w = begun(level);
         w.refuse(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
@@ -273,7 +277,7 @@ fn after_an_undelivered_record_only_an_abort_is_possible_and_the_epoch_rises() {
 }
 
 #[test]
-fn a_coordinator_that_moves_or_is_busy_is_asked_again() {
+fn requests_to_a_moved_or_busy_coordinator_are_repeated() {
     let mut w = world(0, &[]);
     w.coordinating
         .refuse(ApiKey::FIND_COORDINATOR, &[ErrorCode::COORDINATOR_NOT_AVAILABLE]);
@@ -305,7 +309,7 @@ fn a_coordinator_that_moves_or_is_busy_is_asked_again() {
 }
 
 #[test]
-fn a_lost_coordinator_is_found_again_and_told_the_same() {
+fn end_txn_is_repeated_after_the_coordinators_disconnect() {
     let mut w = written(2);
     w.coordinating.silent = Some(ApiKey::END_TXN);
     let commit = call(&mut w, TransactionCall::Commit);
@@ -320,11 +324,14 @@ fn a_lost_coordinator_is_found_again_and_told_the_same() {
 }
 
 #[test]
-fn a_timed_out_call_goes_on_and_is_taken_up_again() {
+fn timed_out_call_continues_and_a_repeated_call_gets_its_result() {
     let mut w = begun(0);
     let first = call_for(&mut w, TransactionCall::Commit, 50);
-    let beside = call(&mut w, TransactionCall::Commit).try_take().unwrap().unwrap_err();
-    assert_eq!((beside.code, beside.retriable), (ErrorCode::L_PREV_IN_PROGRESS, true));
+    let concurrent_call = call(&mut w, TransactionCall::Commit).try_take().unwrap().unwrap_err();
+    assert_eq!(
+        (concurrent_call.code, concurrent_call.retriable),
+        (ErrorCode::L_PREV_IN_PROGRESS, true)
+    );
     w.run_ms(100);
     let late = first.try_take().unwrap().unwrap_err();
     assert_eq!(
@@ -347,7 +354,7 @@ fn a_timed_out_call_goes_on_and_is_taken_up_again() {
 }
 
 #[test]
-fn offsets_that_were_not_taken_in_time_may_be_sent_anew() {
+fn timed_out_send_offsets_may_be_repeated_with_other_offsets() {
     let mut w = ready(0);
     begin(&mut w);
     w.coordinating.silent = Some(ApiKey::TXN_OFFSET_COMMIT);
@@ -363,7 +370,7 @@ fn offsets_that_were_not_taken_in_time_may_be_sent_anew() {
 }
 
 #[test]
-fn offsets_that_are_answered_after_their_transaction_has_failed_end_no_other_call() {
+fn late_txn_offset_commit_response_does_not_end_the_abort() {
     let mut w = ready(2);
     begin(&mut w);
     w.coordinating.silent = Some(ApiKey::TXN_OFFSET_COMMIT);
@@ -385,7 +392,7 @@ fn offsets_that_are_answered_after_their_transaction_has_failed_end_no_other_cal
 }
 
 #[test]
-fn a_transaction_that_the_coordinator_has_not_begun_is_not_aborted_there() {
+fn abort_of_a_transaction_without_added_partitions_sends_no_end_txn() {
     let mut w = ready(0);
     let concurrent = [ErrorCode::CONCURRENT_TRANSACTIONS; 20];
     w.coordinating.refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &concurrent);
@@ -396,7 +403,7 @@ fn a_transaction_that_the_coordinator_has_not_begun_is_not_aborted_there() {
 }
 
 #[test]
-fn a_leader_that_finds_the_transaction_before_not_ended_is_asked_again_soon() {
+fn concurrent_transactions_from_a_leader_is_retried_with_growing_pauses() {
     let mut w = begun(2);
     for pause in [5, 10, 20] {
         w.refuse(ErrorCode::CONCURRENT_TRANSACTIONS);
@@ -411,7 +418,7 @@ fn a_leader_that_finds_the_transaction_before_not_ended_is_asked_again_soon() {
 }
 
 #[test]
-fn a_commit_that_may_have_been_seen_is_asked_again_whatever_happens() {
+fn commit_of_unknown_outcome_is_repeated_despite_a_purged_record() {
     let mut w = written(0);
     w.coordinating.silent = Some(ApiKey::END_TXN);
     let commit = call_for(&mut w, TransactionCall::Commit, 100);
@@ -432,7 +439,7 @@ fn a_commit_that_may_have_been_seen_is_asked_again_whatever_happens() {
 }
 
 #[test]
-fn a_record_that_comes_while_a_transaction_ends_is_not_sent_outside_of_one() {
+fn record_produced_while_a_transaction_ends_waits_for_the_next_one() {
     let mut w = written(2);
     assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
     w.accumulator.set_in_transaction(true);
@@ -446,7 +453,7 @@ fn a_record_that_comes_while_a_transaction_ends_is_not_sent_outside_of_one() {
 }
 
 #[test]
-fn a_group_that_has_moved_on_has_the_transaction_aborted() {
+fn illegal_generation_on_txn_offset_commit_is_abortable() {
     let mut w = ready(2);
     begin(&mut w);
     w.coordinating
@@ -460,7 +467,7 @@ fn a_group_that_has_moved_on_has_the_transaction_aborted() {
 }
 
 #[test]
-fn calls_out_of_place_are_refused() {
+fn calls_in_the_wrong_state_are_refused() {
     let mut w = world(2, &[]);
     let refused = |w: &mut World, what| run(w, what).unwrap_err().code;
     for early in [
@@ -487,7 +494,7 @@ fn calls_out_of_place_are_refused() {
 }
 
 #[test]
-fn a_record_that_ran_out_of_time_has_the_transaction_aborted() {
+fn record_timeout_requires_an_abort() {
     let mut w = world_with_topic(0, &[], &[("message.timeout.ms", "1000")]);
     assert_eq!(run(&mut w, TransactionCall::Init), Ok(()));
     begin_with(&mut w, "a");
@@ -507,7 +514,7 @@ fn a_record_that_ran_out_of_time_has_the_transaction_aborted() {
 }
 
 #[test]
-fn closing_ends_the_call_under_way() {
+fn close_fails_the_call_in_progress() {
     let mut w = begun(0);
     let commit = call(&mut w, TransactionCall::Commit);
     w.close();

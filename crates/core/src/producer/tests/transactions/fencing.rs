@@ -1,4 +1,4 @@
-//! Producers that another one replaces, that coordinators forget, or that only seem to be replaced.
+//! Producers that are fenced by another one or seem to be, and producers whose state the coordinator has lost.
 
 use ottla_protocol::ApiKey;
 
@@ -7,7 +7,7 @@ use crate::error::ErrorCode;
 use crate::producer::TransactionCall;
 
 #[test]
-fn an_abort_while_the_transaction_before_is_being_ended_is_not_taken_for_fencing() {
+fn producer_fenced_during_concurrent_transactions_is_not_fatal_on_abort() {
     for newer in [None, Some(ErrorCode::PRODUCER_FENCED)] {
         let mut w = begun(2);
         let abort = call(&mut w, TransactionCall::Abort);
@@ -15,7 +15,7 @@ fn an_abort_while_the_transaction_before_is_being_ended_is_not_taken_for_fencing
         w.coordinating
             .refuse(ApiKey::INIT_PRODUCER_ID, &[ErrorCode::CONCURRENT_TRANSACTIONS]);
         w.coordinating.refuse(ApiKey::INIT_PRODUCER_ID, newer.as_slice());
-        // No leader has taken anything.
+        // No leader has accepted a batch.
         w.refuse(ErrorCode::CONCURRENT_TRANSACTIONS);
         w.run_ms(100);
         assert_eq!(asked(&mut w), ["2: abort v5 e1", "2: init 500/1", "2: init 500/1"]);
@@ -30,8 +30,8 @@ fn an_abort_while_the_transaction_before_is_being_ended_is_not_taken_for_fencing
 }
 
 #[test]
-fn a_request_for_the_id_that_may_have_been_served_counts_among_what_may_fence_its_producer() {
-    for (answered, doubtful) in [
+fn init_producer_id_of_unknown_outcome_is_counted_as_unanswered() {
+    for (response, uncertain) in [
         (ErrorCode::REQUEST_TIMED_OUT, 1),
         (ErrorCode::COORDINATOR_NOT_AVAILABLE, 1),
         (ErrorCode::CONCURRENT_TRANSACTIONS, 0),
@@ -39,18 +39,18 @@ fn a_request_for_the_id_that_may_have_been_served_counts_among_what_may_fence_it
         let mut w = begun(2);
         call(&mut w, TransactionCall::Abort);
         w.coordinating.refuse(ApiKey::END_TXN, &[ErrorCode::PRODUCER_FENCED]);
-        w.coordinating.refuse(ApiKey::INIT_PRODUCER_ID, &[answered]);
+        w.coordinating.refuse(ApiKey::INIT_PRODUCER_ID, &[response]);
         w.coordinating
             .refuse(ApiKey::INIT_PRODUCER_ID, &[ErrorCode::PRODUCER_FENCED]);
         w.refuse(ErrorCode::CONCURRENT_TRANSACTIONS);
         w.run_ms(1000);
         assert_eq!(w.sender.take_fatal().map(|e| e.code), Some(ErrorCode::L_FENCED));
-        assert_eq!(w.accumulator.unanswered_inits(), doubtful, "{answered:?}");
+        assert_eq!(w.accumulator.unanswered_inits(), uncertain, "{response:?}");
     }
 }
 
 #[test]
-fn an_abort_of_what_the_coordinator_never_heard_of_takes_another_epoch() {
+fn abort_with_invalid_txn_state_raises_the_epoch() {
     let mut w = ready(0);
     w.coordinating.silent = Some(ApiKey::ADD_PARTITIONS_TO_TXN);
     begin_with(&mut w, "a");
@@ -66,7 +66,7 @@ fn an_abort_of_what_the_coordinator_never_heard_of_takes_another_epoch() {
 }
 
 #[test]
-fn a_lost_request_of_the_first_generation_cannot_reach_the_next_transaction() {
+fn lost_request_before_transaction_version_2_raises_the_epoch_before_the_next_transaction() {
     let lost = [ApiKey::TXN_OFFSET_COMMIT, ApiKey::END_TXN];
     for (key, level) in [(lost[0], 0), (lost[1], 0), (lost[0], 2), (lost[1], 2)] {
         let mut w = ready(level);
@@ -81,28 +81,27 @@ fn a_lost_request_of_the_first_generation_cannot_reach_the_next_transaction() {
         assert_eq!(sent.try_take(), Some(Ok(())));
         let ended = commit.map_or_else(|| run(&mut w, TransactionCall::Commit), |c| c.try_take().unwrap());
         assert_eq!(ended, Ok(()));
-        // A late request has the epoch that the coordinator has replaced, and nothing of the next transaction is sent
-        // before.
+        // A late request has the previous epoch: the epoch is raised before the next transaction sends anything.
         begin_with(&mut w, "a");
         let raised = asked(&mut w).iter().filter(|a| *a == "2: init 500/1").count();
         assert_eq!(raised, usize::from(level == 0), "{key:?} at level {level}");
         assert_ne!(header(&w).0, 1);
         acknowledge_all(&mut w);
         assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
-        // Once is enough.
+        // The epoch is raised only once.
         begin(&mut w);
         assert!(!asked(&mut w).iter().any(|a| a.contains("init")));
     }
 }
 
 #[test]
-fn a_fenced_producer_is_at_its_end() {
-    for (key, what) in [
+fn producer_fenced_by_the_coordinator_is_fatal() {
+    for (key, code) in [
         (ApiKey::ADD_PARTITIONS_TO_TXN, ErrorCode::PRODUCER_FENCED),
         (ApiKey::END_TXN, ErrorCode::INVALID_PRODUCER_EPOCH),
     ] {
         let mut w = ready(0);
-        w.coordinating.refuse(key, &[what]);
+        w.coordinating.refuse(key, &[code]);
         begin_with(&mut w, "a");
         acknowledge_all(&mut w);
         let commit = call(&mut w, TransactionCall::Commit);
@@ -120,7 +119,7 @@ fn a_fenced_producer_is_at_its_end() {
 }
 
 #[test]
-fn an_epoch_that_a_leader_finds_old_is_the_coordinators_to_judge() {
+fn invalid_producer_epoch_from_a_leader_is_abortable() {
     let mut w = begun(2);
     w.refuse(ErrorCode::INVALID_PRODUCER_EPOCH);
     let error = run(&mut w, TransactionCall::Commit).unwrap_err();
@@ -132,7 +131,7 @@ fn an_epoch_that_a_leader_finds_old_is_the_coordinators_to_judge() {
 }
 
 #[test]
-fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
+fn invalid_producer_id_mapping_is_abortable_and_reinitializes() {
     let mut w = ready(0);
     w.coordinating
         .refuse(ApiKey::ADD_PARTITIONS_TO_TXN, &[ErrorCode::INVALID_PRODUCER_ID_MAPPING]);
@@ -148,9 +147,9 @@ fn a_coordinator_that_has_forgotten_the_producer_gives_it_another_epoch() {
 }
 
 #[test]
-fn a_commit_that_a_forgetful_coordinator_may_have_made_is_not_called_aborted() {
+fn invalid_producer_id_mapping_is_fatal_after_a_commit_of_unknown_outcome() {
     // The response to the first EndTxn; none if it is lost.
-    for (answered, doubtful) in [
+    for (response, uncertain) in [
         (None, true),
         (Some(ErrorCode::REQUEST_TIMED_OUT), true),
         (Some(ErrorCode::COORDINATOR_NOT_AVAILABLE), true),
@@ -158,9 +157,9 @@ fn a_commit_that_a_forgetful_coordinator_may_have_made_is_not_called_aborted() {
         (Some(ErrorCode::CONCURRENT_TRANSACTIONS), false),
     ] {
         let mut w = written(2);
-        w.coordinating.silent = answered.is_none().then_some(ApiKey::END_TXN);
+        w.coordinating.silent = response.is_none().then_some(ApiKey::END_TXN);
         let unknown = ErrorCode::INVALID_PRODUCER_ID_MAPPING;
-        let first = answered.unwrap_or(ErrorCode::NO_ERROR);
+        let first = response.unwrap_or(ErrorCode::NO_ERROR);
         w.coordinating.refuse(ApiKey::END_TXN, &[first, unknown]);
         let commit = call(&mut w, TransactionCall::Commit);
         w.run_ms(100);
@@ -169,16 +168,16 @@ fn a_commit_that_a_forgetful_coordinator_may_have_made_is_not_called_aborted() {
         }
         w.run_ms(1000);
         let fatal = w.sender.take_fatal().map(|e| e.code);
-        assert_eq!(fatal, doubtful.then_some(unknown), "{answered:?}");
+        assert_eq!(fatal, uncertain.then_some(unknown), "{response:?}");
         w.sender.on_fatal_recorded();
         let error = commit.try_take().unwrap().unwrap_err();
-        assert_eq!((error.code, error.fatal), (unknown, doubtful));
-        assert_ne!(error.txn_requires_abort, doubtful);
+        assert_eq!((error.code, error.fatal), (unknown, uncertain));
+        assert_ne!(error.txn_requires_abort, uncertain);
     }
 }
 
 #[test]
-fn a_producer_that_was_forgotten_between_transactions_does_not_go_on_unnoticed() {
+fn another_producer_id_between_transactions_is_fatal() {
     let mut w = ready(0);
     begin(&mut w);
     w.coordinating.silent = Some(ApiKey::TXN_OFFSET_COMMIT);

@@ -7,8 +7,8 @@ use crate::error::ErrorCode;
 use crate::producer::TransactionCall;
 use crate::producer::tests::harness::World;
 
-/// After a committed transaction and the beginning of the next one, which has a record to send. The coordinator tells
-/// `states`.
+/// Returns a producer after one committed transaction and in the next one, which has a record to send. The coordinator
+/// returns `states` for DescribeTransactions.
 fn next_one(level: i16, states: &[&'static str], refused: &[ErrorCode]) -> World {
     let mut w = world(level, &[("linger.ms", "0")]);
     w.coordinating.states.extend(states);
@@ -23,7 +23,7 @@ fn next_one(level: i16, states: &[&'static str], refused: &[ErrorCode]) -> World
     w
 }
 
-/// Has what was sent acknowledged and committed at once.
+/// Acknowledges the sent records and commits; the commit succeeds immediately.
 fn commit(w: &mut World) {
     w.acknowledge(0);
     let commit: Answer = call(w, TransactionCall::Commit).try_take();
@@ -38,7 +38,7 @@ fn go_on(w: &mut World) {
 }
 
 #[test]
-fn nothing_is_sent_before_the_coordinator_has_ended_the_transaction_before() {
+fn records_wait_until_the_previous_transaction_is_complete() {
     let mut w = next_one(2, &["PrepareCommit", "PrepareCommit", "CompleteCommit"], &[]);
     w.run_ms(3);
     assert_eq!(asked(&mut w), ["2: describe tid", "2: describe tid"]);
@@ -49,7 +49,7 @@ fn nothing_is_sent_before_the_coordinator_has_ended_the_transaction_before() {
 }
 
 #[test]
-fn a_partitions_leader_is_not_outwaited() {
+fn wait_for_markers_is_limited_to_20_ms() {
     let mut w = next_one(2, &["PrepareCommit"], &[]);
     w.run_ms(19);
     assert!(w.sent.is_empty());
@@ -61,7 +61,7 @@ fn a_partitions_leader_is_not_outwaited() {
 }
 
 #[test]
-fn an_answer_that_does_not_come_holds_nothing_up() {
+fn unanswered_describe_transactions_delays_nothing() {
     let mut w = next_one(2, &["CompleteCommit"], &[]);
     commit(&mut w);
     w.coordinating.silent = Some(ApiKey::DESCRIBE_TRANSACTIONS);
@@ -71,7 +71,7 @@ fn an_answer_that_does_not_come_holds_nothing_up() {
 }
 
 #[test]
-fn who_may_not_ask_does_so_once() {
+fn unauthorized_describe_transactions_is_not_repeated() {
     let mut w = next_one(
         2,
         &["CompleteCommit"],
@@ -85,14 +85,14 @@ fn who_may_not_ask_does_so_once() {
 }
 
 #[test]
-fn the_coordinator_itself_puts_off_a_transaction_of_the_first_generation() {
+fn transaction_version_1_does_not_describe_transactions() {
     let mut w = next_one(1, &["PrepareCommit"], &[]);
     assert_eq!(w.sent.len(), 1);
     assert_eq!(asked(&mut w), ["2: add t [0]"]);
 }
 
 #[test]
-fn a_transaction_that_comes_later_waits_for_nothing() {
+fn later_transaction_does_not_wait_for_markers() {
     let mut w = next_one(2, &["CompleteCommit"], &[]);
     commit(&mut w);
     w.run_ms(20);
