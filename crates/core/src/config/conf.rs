@@ -1,4 +1,4 @@
-//! [`Conf`] and [`TopicConf`]: settings by name, as the application makes them.
+//! [`Conf`] and [`TopicConf`]: the application's settings, by name.
 
 use std::fmt;
 
@@ -6,21 +6,21 @@ use super::property::Property;
 use super::tables::{GLOBAL, NOT_PROPERTIES, Prop, TOPIC, TopicProp};
 use super::value::{Choice, Parsed, Value};
 
-/// Which of the two things went wrong.
+/// The kind of a [`ConfError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfErrorKind {
-    /// There is no property of this name (`RD_KAFKA_CONF_UNKNOWN`), or it has no value to be read.
+    /// There is no property of this name (`RD_KAFKA_CONF_UNKNOWN`), or its value cannot be read.
     Unknown,
-    /// The property does not take this value (`RD_KAFKA_CONF_INVALID`).
+    /// The property does not accept this value (`RD_KAFKA_CONF_INVALID`).
     Invalid,
 }
 
-/// Why a setting was not made or not read.
+/// The reason why a property could not be set or read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfError {
-    /// Which of the two.
+    /// The kind of error.
     pub kind: ConfErrorKind,
-    /// What is wrong and what is allowed, for a person to read.
+    /// A human-readable description of the error and of the allowed values.
     pub message: String,
 }
 
@@ -55,12 +55,12 @@ impl fmt::Display for ConfError {
 
 impl std::error::Error for ConfError {}
 
-/// Values for one of the tables.
+/// The values of one of the tables.
 #[derive(Debug, Clone, PartialEq)]
 struct Settings {
     table: &'static [Property],
     values: Vec<Value>,
-    /// Which values the application has set, rather than left alone.
+    /// True for values that the application has set.
     explicit: Vec<bool>,
 }
 
@@ -149,7 +149,8 @@ impl Settings {
             .collect()
     }
 
-    /// Only what the application has set, less what begins with one of `prefixes`.
+    /// Returns a copy with the values that the application has set, except properties whose names begin with one of
+    /// `prefixes`.
     fn filtered(&self, prefixes: &[&str]) -> Self {
         let mut copy = Self::new(self.table);
         for (index, property) in self.table.iter().enumerate() {
@@ -176,7 +177,7 @@ impl Settings {
     }
 }
 
-/// Typed access to one value, by row. The tables' tests prove that rows have the types asked for.
+/// Typed access to one value, by row. The tables' tests verify that rows have the requested types.
 macro_rules! typed_access {
     ($prop:ident) => {
         pub(super) fn int(&self, p: $prop) -> i64 {
@@ -194,12 +195,13 @@ macro_rules! typed_access {
             }
         }
 
-        /// Returns whether the application has set it.
+        /// Returns whether the application has set the property.
         pub(super) fn is_set(&self, p: $prop) -> bool {
             self.settings.is_explicit(p as usize)
         }
 
-        /// Sets a number that a rule has found, within the row's range; what the application has set stays marked so.
+        /// Sets a number that a rule has computed, limited to the row's range. A property that the application has set
+        /// remains marked as set.
         pub(super) fn adjust_int(&mut self, p: $prop, number: i64) {
             let (min, max) = match self.settings.table.get(p as usize).map(|row| row.kind) {
                 Some(super::property::Kind::Int { min, max, .. }) => (i64::from(min), i64::from(max)),
@@ -210,13 +212,13 @@ macro_rules! typed_access {
             }
         }
 
-        /// Sets a value that a rule has found; what the application has set stays marked so.
+        /// Sets a value that a rule has computed. A property that the application has set remains marked as set.
         pub(super) fn adjust(&mut self, p: $prop, value: Value) {
             let explicit = self.is_set(p);
             self.settings.put(p as usize, value, explicit);
         }
 
-        /// Sets a value by its text, as a rule says; nothing happens when the row does not take it.
+        /// Sets the value that a rule returns as text. Ignores a text that the row does not accept.
         pub(super) fn adjust_text(&mut self, p: $prop, text: &str) {
             let row = self.settings.table.get(p as usize);
             let current = self.settings.value(p as usize);
@@ -262,7 +264,7 @@ impl TopicConf {
     /// default of a text.
     ///
     /// # Errors
-    /// The name is unknown, or the property does not take the value. Nothing has changed then.
+    /// The name is unknown, or the property does not accept the value. The setting is then unchanged.
     pub fn set(&mut self, name: &str, value: impl IntoText) -> Result<(), ConfError> {
         let short = name.strip_prefix("topic.").unwrap_or(name);
         let outcome = self.settings.set(short, value.text());
@@ -272,10 +274,10 @@ impl TopicConf {
         })
     }
 
-    /// Sets a property that text cannot say (a callback, the opaque); zero unsets it.
+    /// Sets a property without a textual form (a callback, the opaque) to an address; zero unsets it.
     ///
     /// # Errors
-    /// The name is unknown, or the property is not such a one.
+    /// The name is unknown, or the property has a textual form.
     pub fn set_pointer(&mut self, name: &str, address: usize) -> Result<(), ConfError> {
         self.settings.set_pointer(name, address)
     }
@@ -289,13 +291,12 @@ impl TopicConf {
         self.settings.get(name)
     }
 
-    /// Names and values of all properties that have one, in the order of the table.
+    /// Returns names and values of all properties that have one, in the order of the table.
     pub fn dump(&self) -> Vec<(String, String)> {
         self.settings.dump()
     }
 
-    /// Returns whether the application has set the property, rather than left it at its default. False for unknown
-    /// names.
+    /// Returns whether the application has set the property. False for unknown names.
     pub fn is_modified(&self, name: &str) -> bool {
         let index = self.settings.find(name);
         index.is_some_and(|index| self.settings.is_explicit(index))
@@ -331,10 +332,10 @@ impl Conf {
     /// default for topics. No text and an empty one restore the default of a text; other properties refuse them.
     ///
     /// Whole numbers may be decimal, hexadecimal (`0x`) or octal (`0`). Names of choices and flags may have letters of
-    /// any case. Flags are a comma-separated list that adds to what is set; `-name` takes one out.
+    /// any case. Flags are a comma-separated list that adds to what is set; `-name` removes one.
     ///
     /// # Errors
-    /// The name is unknown, or the property does not take the value. Nothing has changed then.
+    /// The name is unknown, or the property does not accept the value. The setting is then unchanged.
     pub fn set(&mut self, name: &str, value: impl IntoText) -> Result<(), ConfError> {
         self.set_text(name, value.text())
     }
@@ -352,16 +353,17 @@ impl Conf {
         }
     }
 
-    /// Sets a property that text cannot say (a callback, the opaque); zero unsets it.
+    /// Sets a property without a textual form (a callback, the opaque) to an address; zero unsets it.
     ///
     /// # Errors
-    /// The name is unknown, or the property is not such a one.
+    /// The name is unknown, or the property has a textual form.
     pub fn set_pointer(&mut self, name: &str, address: usize) -> Result<(), ConfError> {
         self.settings.set_pointer(name, address)
     }
 
     /// Returns the value of a property as text: numbers in decimal, floats as `%g`, `true` or `false`, names of
-    /// choices, lists of flags. A name that only topics have gives the default for topics, where there are such.
+    /// choices, lists of flags. A name that only topics have returns the default for topics, if there are default settings
+    /// for topics.
     ///
     /// # Errors
     /// The name is unknown or the property is not set.
@@ -372,20 +374,19 @@ impl Conf {
         }
     }
 
-    /// Names and values of all properties of clients that have one, in the order of the table.
+    /// Returns names and values of all properties of clients that have one, in the order of the table.
     pub fn dump(&self) -> Vec<(String, String)> {
         self.settings.dump()
     }
 
-    /// What the application has set, those for topics included, as `name=value` for logs: what is secret is not shown.
+    /// Returns the settings of the application, those for topics included, as `name=value` for logs, without secrets.
     pub fn shown(&self) -> Vec<String> {
         let own = self.settings.shown();
         let of_topics = self.topic.iter().flat_map(|topic| topic.settings.shown());
         own.into_iter().chain(of_topics).collect()
     }
 
-    /// Returns whether the application has set the property, rather than left it at its default. False for unknown
-    /// names.
+    /// Returns whether the application has set the property. False for unknown names.
     pub fn is_modified(&self, name: &str) -> bool {
         match self.settings.find(name) {
             Some(index) => self.settings.is_explicit(index),
@@ -393,8 +394,8 @@ impl Conf {
         }
     }
 
-    /// Returns a copy that has only what the application has set, less the properties whose names begin with one of
-    /// `prefixes`; those are at their defaults.
+    /// Returns a copy with the properties that the application has set, except those whose names begin with one of
+    /// `prefixes`. All others are at their defaults.
     #[must_use]
     pub fn dup_filter(&self, prefixes: &[&str]) -> Self {
         let topic = self.topic.as_ref().map(|topic| TopicConf {
@@ -411,7 +412,7 @@ impl Conf {
         self.topic.as_ref()
     }
 
-    /// Returns the default settings for topics, to be changed; made if there were none.
+    /// Returns the default settings for topics for changes; creates them if there are none.
     pub fn topic_defaults_mut(&mut self) -> &mut TopicConf {
         self.topic.get_or_insert_default()
     }
@@ -461,7 +462,7 @@ impl Conf {
     typed_access!(Prop);
 }
 
-/// A value as text, or none: what [`Conf::set`] takes.
+/// A value as text, or none: the argument of [`Conf::set`].
 pub trait IntoText {
     /// Returns the text.
     fn text(&self) -> Option<&str>;

@@ -1,4 +1,4 @@
-//! The property table as a document: `rd_kafka_conf_properties_show()` and `docs/CONFIGURATION.md`.
+//! The property table as Markdown: `rd_kafka_conf_properties_show()` and `docs/CONFIGURATION.md`.
 
 use std::fmt::Write as _;
 use std::io;
@@ -70,7 +70,7 @@ struct Line {
     description: String,
 }
 
-/// Keeps a text from ending its cell.
+/// Escapes characters of a text that would end its cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -1,8 +1,7 @@
 //! Numbers as C programs write and print them.
 
 /// Reads a whole number the way `strtol(text, …, 0)` does: spaces, a sign, then decimal, `0x` hexadecimal or `0` octal
-/// digits; what follows the digits is not looked at. A number too large for `i64` becomes the nearest. `None` without
-/// digits.
+/// digits; text after the digits is ignored. A number too large for `i64` becomes the nearest. `None` without digits.
 pub(super) fn parse_int(text: &str) -> Option<i64> {
     let (negative, rest) = sign(text.trim_start());
     let (radix, digits) = match rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
@@ -18,8 +17,8 @@ pub(super) fn parse_int(text: &str) -> Option<i64> {
     value.map(|v| if negative { -v } else { v })
 }
 
-/// Reads a number the way `strtod` does: the longest beginning that is one. `None` without digits and for what is not a
-/// number; infinity is read, so that the range check can name it.
+/// Reads a number the way `strtod` does: the longest prefix that is one. `None` without digits and for NaN; infinity is
+/// read, so that the error of the range check can name it.
 pub(super) fn parse_float(text: &str) -> Option<f64> {
     let text = text.trim_start();
     let (negative, rest) = sign(text);

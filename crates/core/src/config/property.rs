@@ -25,7 +25,7 @@ pub enum Importance {
 /// A name for a number.
 pub type Named = (&'static str, i32);
 
-/// The values a property takes.
+/// The values that a property accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
     /// A whole number; some numbers have names (`acks=all`).
@@ -36,7 +36,7 @@ pub enum Kind {
         max: i32,
         /// The value unless set.
         default: i32,
-        /// Names that stand for numbers.
+        /// Names for some of the numbers.
         names: &'static [Named],
     },
     /// A number.
@@ -105,7 +105,7 @@ pub struct Property {
     pub name: &'static str,
     /// Other names for the same property.
     pub aliases: &'static [&'static str],
-    /// The values it takes.
+    /// The accepted values.
     pub kind: Kind,
     /// The clients that it applies to.
     pub applies: Applies,

@@ -23,8 +23,7 @@ pub(super) fn refuse(name: &str, value: impl std::fmt::Display, allowed: &str) -
 }
 
 impl Conf {
-    /// Returns the settings as a client of this kind works with them: adjusted by the rules, defaults for topics
-    /// included.
+    /// Returns the effective settings of a client of this kind: adjusted by the rules, defaults for topics included.
     ///
     /// # Errors
     /// `_INVALID_ARG`: conflicting values.
@@ -76,15 +75,15 @@ impl Conf {
         }
     }
 
-    /// Returns the error that refuses this configuration because it asks for something that this version does not have.
-    /// `self` should have been resolved.
+    /// Returns the error of a configuration that needs a feature that this version does not have. `self` should have been
+    /// resolved.
     pub fn refused(&self, kind: ClientKind) -> Option<Error> {
         unavailable::refused(self, kind)
     }
 }
 
 impl TopicConf {
-    /// Returns a topic's settings as a client works with them. `client` is the client's resolved configuration.
+    /// Returns a topic's effective settings. `client` is the client's resolved configuration.
     ///
     /// # Errors
     /// `_INVALID_ARG`: conflicting values, also with the client's.
@@ -123,7 +122,7 @@ fn adjust_any(conf: &mut Conf) {
     }
     let brokers = conf.text(Prop::bootstrap_servers).to_ascii_lowercase();
     if !conf.is_set(Prop::connections_max_idle_ms) && brokers.contains("azure") {
-        // Azure's load balancers forget connections that are idle for 4 minutes.
+        // Azure's load balancers drop connections that are idle for 4 minutes.
         conf.adjust_int(Prop::connections_max_idle_ms, 230_000);
     }
     for (property, default) in [
@@ -157,7 +156,7 @@ fn software_text(text: &str) -> String {
     cleaned.trim_matches(['.', '-']).to_owned()
 }
 
-/// Returns whether brokers of this release and later can be asked for their versions: from 0.10 on.
+/// Returns whether brokers of this release support ApiVersions: from 0.10 on.
 fn broker_asks_versions(release: &str) -> bool {
     let mut parts = release.split('.').map(|part| part.trim().parse::<u32>().unwrap_or(0));
     let first = parts.next().unwrap_or(0);
@@ -243,8 +242,8 @@ fn resolve_transactional(conf: &mut Conf) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the idempotent producer keeps the order of 5 batches of a partition in flight at most, because brokers
-/// remember the last 5 of each producer (KIP-98).
+/// Adjusts the settings of the idempotent producer. It has at most 5 batches of a partition in flight, because brokers
+/// store the metadata of the last 5 of each producer (KIP-98).
 fn resolve_idempotent(conf: &mut Conf) -> Result<(), Error> {
     const WITH: &str = "with enable.idempotence=true";
     let in_flight = conf.int(Prop::max_in_flight_requests_per_connection);
@@ -268,7 +267,7 @@ fn resolve_idempotent(conf: &mut Conf) -> Result<(), Error> {
     Ok(())
 }
 
-/// A message must have time left to be sent when its batch has lingered: a default linger is shortened.
+/// Shortens a default linger time, so that a message has time left to be sent after its batch has lingered.
 fn resolve_linger(conf: &mut Conf) {
     let timeout = conf
         .topic_defaults()
@@ -323,7 +322,7 @@ fn check_group(conf: &Conf) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns a fetch holds at least one message of the largest size, and a response holds a fetch.
+/// Adjusts the sizes: a fetch must hold at least one message of the largest size, and a response must hold a fetch.
 fn resolve_fetch_sizes(conf: &mut Conf) -> Result<(), Error> {
     let message = conf.int(Prop::message_max_bytes);
     let mut fetch = conf.int(Prop::fetch_max_bytes);

@@ -5,7 +5,7 @@ use super::rules::refuse;
 use super::tables::Prop;
 use crate::error::Error;
 
-/// The variables that `sasl.kerberos.kinit.cmd` may name besides properties.
+/// The variables that `sasl.kerberos.kinit.cmd` may contain besides properties.
 const KINIT_VARIABLES: &[&str] = &["broker.name", "hostname"];
 
 /// Checks the rules between security properties.
@@ -62,7 +62,7 @@ fn check_mechanism(conf: &Conf) -> Result<(), Error> {
     }
 }
 
-/// `%{...}` in the kinit command stands for a property.
+/// Checks that each `%{...}` in the kinit command names a property or a variable.
 fn check_kinit(conf: &Conf) -> Result<(), Error> {
     if conf.int(Prop::sasl_kerberos_min_time_before_relogin) == 0 {
         return Ok(());

@@ -10,16 +10,16 @@ use crate::types::ClientKind;
 /// if it differs from the default, except for [`Asks::Exactly`].
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Asks {
-    /// Every one.
+    /// Every value.
     Any,
-    /// These values, the default too when the application has set it.
+    /// These values; among them also a default that the application has set explicitly.
     Exactly(&'static [&'static str]),
 }
 
-/// One thing that is missing.
+/// A missing feature, and the settings that need it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Missing {
-    /// A property, or a beginning of names that ends in `*`.
+    /// The name of a property, or a prefix of names followed by `*`.
     pub(super) property: &'static str,
     pub(super) asks: Asks,
     /// The missing feature, as a noun.
@@ -34,7 +34,7 @@ const fn missing(property: &'static str, asks: Asks, feature: &'static str) -> M
     }
 }
 
-/// Of clients.
+/// The missing features that properties of clients need.
 pub(super) const MISSING: &[Missing] = &[
     missing(
         "security.protocol",
@@ -50,7 +50,7 @@ pub(super) const MISSING: &[Missing] = &[
     missing("enable_sasl_queue", Asks::Any, "authentication"),
 ];
 
-/// Of topics.
+/// The missing features that properties of topics need.
 pub(super) const MISSING_OF_TOPICS: &[Missing] = &[
     missing(
         "queuing.strategy",
@@ -64,7 +64,7 @@ pub(super) const MISSING_OF_TOPICS: &[Missing] = &[
     ),
 ];
 
-/// Properties that are accepted and have nothing to act on, each with the reason.
+/// Properties that are accepted but have no effect, each with the reason.
 pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
     (
         "metadata.request.timeout.ms",
@@ -204,7 +204,7 @@ impl Conf {
 }
 
 impl TopicConf {
-    /// As [`Conf::warnings`], of a topic's settings.
+    /// Returns warnings about a topic's settings, like [`Conf::warnings`].
     pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
         self.explicit().filter_map(|p| warning(p, kind)).collect()
     }

@@ -34,12 +34,12 @@ impl Choice {
         Some(Self { name, number: *number })
     }
 
-    /// Returns the name; of names that mean the same, the first in the table.
+    /// Returns the name; of several names for the same number, the first in the table.
     pub const fn as_str(self) -> &'static str {
         self.name
     }
 
-    /// Returns the number that the table gives the name.
+    /// Returns the number that the table assigns to the name.
     pub const fn number(self) -> i32 {
         self.number
     }
@@ -74,7 +74,7 @@ impl PatternList {
     /// Parses a list.
     ///
     /// # Errors
-    /// The expression and the reason why it is not valid, as text for people.
+    /// The invalid expression and the reason, as human-readable text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut items = vec![String::new()];
         let mut chars = text.chars().peekable();
@@ -155,7 +155,7 @@ impl Value {
         }
     }
 
-    /// Parses `text` for `property`. `current` is what flags are added to and removed from.
+    /// Parses `text` for `property`. Flags are added to and removed from `current`.
     ///
     /// # Errors
     /// The reason and the allowed values, without the name of the property.
@@ -320,7 +320,7 @@ fn read_flags(text: &str, values: &[Named], mut bits: u32) -> Result<u32, String
 }
 
 /// A field of the typed settings, taken from a value. A value of another kind yields the type's default; the tables'
-/// tests prove that this does not happen.
+/// tests verify that this does not occur.
 pub(super) trait Field: Default {
     fn take(value: &Value) -> Option<Self>;
 }

@@ -29,7 +29,7 @@ pub struct BufferMemory {
 enum Taken {
     Yes,
     No,
-    /// No, but the bytes were reserved for a moment.
+    /// No, but the bytes were reserved briefly.
     PutBack,
 }
 
@@ -81,7 +81,7 @@ impl BufferMemory {
     /// Attempts the reservation. The count of records never includes a refused one: release and flush detect by it that
     /// none is left.
     fn take(&self, bytes: u64) -> Taken {
-        // A record larger than the rest is refused, except that an empty buffer accepts any record: its size has its own
+        // A record larger than the free memory is refused, except that an empty buffer accepts any record: its size has its own
         // limit, message.max.bytes.
         let fits = |held: u64| {
             let sum = held.saturating_add(bytes);

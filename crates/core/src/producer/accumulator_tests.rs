@@ -136,9 +136,9 @@ fn keyless_records_stick_to_a_partition_for_a_while() {
     assert!((0..50).all(|i| choose(i * 199, None) == first));
     let later: Vec<i32> = (1..30).map(|i| choose(i * 10_000, None)).collect();
     assert!(later.iter().any(|p| *p != first), "{later:?}");
-    // A key always finds its partition.
+    // A key always maps to the same partition.
     assert!((0..20).all(|i| choose(i * 10_000, Some(b"kafka")) == choose(0, Some(b"kafka"))));
-    // A partition that loses its leader is left.
+    // A partition that loses its leader is not used any more.
     let now = choose(1_000_000, None);
     queue.partition(now).unwrap().set_available(false);
     assert_ne!(choose(1_000_001, None), now);
@@ -169,7 +169,7 @@ fn keyless_records_go_to_the_partition_with_the_smaller_backlog() {
         acc.produce_blocking(&topic, busy, record).unwrap();
     }
     let with_backlog = shares();
-    // A partition is one of the two that are drawn half of the times.
+    // A partition is one of the two drawn ones in half of the draws.
     assert!(
         (900..1_100).contains(&with_backlog[3]),
         "the one that has nothing: {with_backlog:?}"
@@ -182,7 +182,7 @@ fn a_full_batch_is_the_last_for_its_partition_for_now() {
     let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10"), ("batch.num.messages", "5")]);
     let topic = known_topic(&acc, &conf, 2);
     let queue = acc.topic(0).unwrap();
-    // No time passes, and what is full stays there: each batch goes where the one before did not.
+    // No time passes, and full batches stay in their queues: each batch goes to the other partition than the one before.
     for _ in 0..40 {
         let record = Record {
             value: Payload::Copy(b"v"),
@@ -261,7 +261,7 @@ fn records_produced_during_a_flush_wake_the_clients_thread() {
     assert!(!woken(), "not by one after it");
 }
 
-/// Whoever waits for room when the transaction fails must not add a record to the next one.
+/// A thread that waits for memory when the transaction fails must not add its record to the next transaction.
 #[test]
 fn blocked_record_is_refused_when_the_transaction_ends() {
     let (acc, _, conf) = accumulator(&[("queue.buffering.max.messages", "1")]);

@@ -276,7 +276,7 @@ fn records_that_waited_for_the_partition_count_stay_in_front() {
     explore("partition count becomes known", 4, || {
         let mut model = AccumulatorModel::new(4, 0);
         let producing = model.produce(false, &[(0, 1), (0, 2)]);
-        // The topic announces itself with its first record.
+        // The topic's first record notifies the client's thread.
         loop {
             let mut ids = Vec::new();
             model.accumulator.take_ready(&mut ids);

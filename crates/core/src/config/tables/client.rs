@@ -1,6 +1,6 @@
 //! Properties of every client: identity, messages, metadata, connections, callbacks.
 
-/// Hands its rows on to the next table.
+/// Passes its rows to the macro of the next table.
 macro_rules! client_rows {
     ($next:ident $($more:ident)* ; $($rows:tt)*) => { $next! { $($more)* ; $($rows)*
 

@@ -1,6 +1,6 @@
 //! Properties of plugins, interceptors and the embedded cluster.
 
-/// Hands its rows on to the next table.
+/// Passes its rows to the macro of the next table.
 macro_rules! extension_rows {
     ($next:ident $($more:ident)* ; $($rows:tt)*) => { $next! { $($more)* ; $($rows)*
 

@@ -4,7 +4,7 @@
 //! "name" field: type = values => "description";
 //! ```
 //!
-//! From the rows come the table that reads, checks and prints settings ([`GLOBAL`], [`TOPIC`]), the enums that name
+//! The rows generate the table that reads, checks and prints settings ([`GLOBAL`], [`TOPIC`]), the enums that name
 //! rows in code ([`Prop`], [`TopicProp`]), and the typed settings ([`ClientConfig`], [`TopicConfig`]).
 
 mod client;
@@ -46,7 +46,7 @@ const FEATURES: &[Named] = &[
 /// gzip, snappy, regex, lz4, zstd.
 const BUILT_IN: u32 = 0x1 | 0x2 | 0x10 | 0x20 | 0x400;
 
-/// What `debug` may name: single contexts, and `all` of them.
+/// The names that `debug` accepts: single contexts, and `all` of them.
 pub const DEBUG_CONTEXTS: &[Named] = &[
     ("generic", 0x1),
     ("broker", 0x2),
@@ -103,7 +103,7 @@ const OFFSET_RESETS: &[Named] = &[
     ("error", -1001),
 ];
 
-/// Names of Kafka's own client that mean nothing here, each with what to do instead.
+/// Property names of Kafka's Java client that do not exist here, each with its replacement.
 pub(super) const NOT_PROPERTIES: &[(&str, &str)] = &[
     (
         "ssl.truststore.location",
@@ -139,7 +139,7 @@ macro_rules! define {
         }
 
         impl $config {
-            /// Takes the settings from values in the order of the table.
+            /// Creates the settings from values in the order of the table.
             pub(super) fn from_values(values: &[Value]) -> Self {
                 Self {
                     $($field: values
@@ -155,7 +155,7 @@ macro_rules! define {
             /// The fields' names, in the order of the table.
             pub(super) const FIELDS: &[&str] = &[$(stringify!($field),)+];
 
-            /// Returns whether each field takes its value as it is.
+            /// Returns for each field whether it accepts its value without conversion.
             pub(super) fn takes(values: &[Value]) -> Vec<bool> {
                 vec![$(values
                     .get($prop::$field as usize)

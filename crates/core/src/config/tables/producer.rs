@@ -1,6 +1,6 @@
-//! Properties of producers, and a few of every client that stand behind them in the table.
+//! Properties of producers, and a few of every client that follow them in the table.
 
-/// Hands its rows on to the next table.
+/// Passes its rows to the macro of the next table.
 macro_rules! producer_rows {
     ($next:ident $($more:ident)* ; $($rows:tt)*) => { $next! { $($more)* ; $($rows)*
 

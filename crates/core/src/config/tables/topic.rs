@@ -1,6 +1,6 @@
 //! Properties of topics.
 
-/// Hands its rows on to the next table.
+/// Passes its rows to the macro of the next table.
 macro_rules! topic_rows {
     ($next:ident $($more:ident)* ; $($rows:tt)*) => { $next! { $($more)* ; $($rows)*
 

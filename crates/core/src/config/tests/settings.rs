@@ -1,10 +1,11 @@
-//! Setting, getting, copying, dumping.
+//! Tests of setting, reading, copying and dumping properties.
 
 use crate::config::property::{Kind, Property, TextCheck};
 use crate::config::tables::{GLOBAL, TOPIC};
 use crate::config::{Conf, ConfErrorKind, TopicConf, manual, properties_show};
 
-/// Names, texts, and what reads back; `Err` where the text is refused. One configuration, in this order.
+/// Names, texts, and the text that is read afterwards; `Err` where the text is refused. Applied to one configuration in this
+/// order.
 const CASES: &[(&str, &str, Result<&str, ConfErrorKind>)] = &[
     ("nosuch", "1", Err(ConfErrorKind::Unknown)),
     ("CLIENT.ID", "x", Err(ConfErrorKind::Unknown)),

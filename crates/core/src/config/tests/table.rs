@@ -1,4 +1,4 @@
-//! The table against the facts of the interface that it stands in for.
+//! Comparison of the table with the properties of librdkafka's interface.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The coordinators of a transaction and of a group, as a test plays them: they do as they are told unless the test has
-//! put down an error for the next request.
+//! Simulated coordinators of a transaction and of a group: they execute requests unless the test has set an error for the
+//! next one.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -24,17 +24,17 @@ use ottla_protocol::{ApiKey, Message, Reader, encode_response};
 use crate::config::ClientConfig;
 use crate::error::ErrorCode;
 
-/// The producer id that is given at first.
+/// The producer id that is assigned first.
 pub(in crate::producer) const PRODUCER_ID: i64 = 500;
 
 pub(in crate::producer) struct Coordinating {
     /// The level of `transaction.version`.
     pub(in crate::producer) level: i16,
-    /// Which broker is named as coordinator.
+    /// The broker that FindCoordinator responses name.
     pub(in crate::producer) node: i32,
     pub(in crate::producer) id: i64,
     pub(in crate::producer) epoch: i16,
-    /// The requests in short form, after the broker's id.
+    /// The received requests in short form, each after the broker's id.
     pub(in crate::producer) asked: Vec<String>,
     /// Errors of the next requests of a kind.
     pub(in crate::producer) errors: HashMap<i16, VecDeque<ErrorCode>>,
@@ -43,7 +43,7 @@ pub(in crate::producer) struct Coordinating {
     pub(in crate::producer) states: VecDeque<&'static str>,
     /// Requests of this kind are not answered.
     pub(in crate::producer) silent: Option<ApiKey>,
-    /// The response that the last of them would have had.
+    /// The response to the last request of that kind, held back.
     pub(super) held: Option<Bytes>,
 }
 
@@ -212,8 +212,8 @@ impl Coordinating {
     ) -> Option<Bytes> {
         let request = AddPartitionsToTxnRequest::decode(reader, version).unwrap();
         let topics = &request.v3_and_below_topics;
-        let said = topics.iter().map(|t| format!("{} {:?}", t.name, t.partitions));
-        self.note(node, format!("add {}", said.collect::<Vec<_>>().join(" ")));
+        let parts = topics.iter().map(|t| format!("{} {:?}", t.name, t.partitions));
+        self.note(node, format!("add {}", parts.collect::<Vec<_>>().join(" ")));
         let results = topics.iter().map(|t| AddPartitionsToTxnTopicResult {
             name: t.name.clone(),
             results_by_partition: t
@@ -249,11 +249,11 @@ impl Coordinating {
             };
             t.partitions.iter().map(row).collect::<Vec<_>>()
         });
-        let said = rows.collect::<Vec<_>>().join(" ");
+        let parts = rows.collect::<Vec<_>>().join(" ");
         self.note(
             node,
             format!(
-                "offsets v{version} {} g{} {} {said}",
+                "offsets v{version} {} g{} {} {parts}",
                 request.group_id, request.generation_id, request.member_id
             ),
         );

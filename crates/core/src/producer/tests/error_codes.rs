@@ -82,7 +82,7 @@ const BY_BROKERS: &[(ErrorCode, bool, Fate, Fate)] = &[
     (Code::DUPLICATE_SEQUENCE_NUMBER, false, Fails(MAYBE), Known),
 ];
 
-/// More often than any count of retries below allows.
+/// A number of rejections above every limit of retries below.
 const REFUSALS: usize = 9;
 
 type Settings = &'static [(&'static str, &'static str)];
@@ -94,7 +94,7 @@ const KINDS: [(Settings, Settings, bool); 3] = [
     (&[("retries", "5"), ("enable.idempotence", "true")], &[], true),
 ];
 
-/// One topic with one partition whose broker has taken a first record.
+/// Returns a producer with one topic of one partition, whose broker has accepted a first record.
 fn begun(settings: &[(&str, &str)], topic: &[(&str, &str)]) -> World {
     let fixed = [("linger.ms", "0"), ("retry.backoff.ms", "100")];
     let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
@@ -120,7 +120,7 @@ fn refuse(w: &mut World, code: ErrorCode, base_offset: i64) {
 /// The events of a record: requests with it, its report, a metadata request, and the fatal error.
 type Story = (usize, Report, bool, Option<Error>);
 
-/// Refuses every request with a record, [`REFUSALS`] times at most; then it is taken.
+/// Rejects every request with a record, [`REFUSALS`] times at most, then accepts it.
 fn play(w: &mut World, code: ErrorCode, base_offset: i64) -> Story {
     let asked = w.metadata_requests;
     w.produce("t", 0, "a").unwrap();
@@ -471,7 +471,7 @@ fn in_words(status: PersistStatus) -> &'static str {
     }
 }
 
-/// The row of the manual for a code; what is special about the idempotent producer has a table of its own.
+/// Returns the manual's row for a code; the idempotent producer's differences are in a separate table.
 fn row_of_code(code: ErrorCode, refreshes: bool, plain: Fate, idempotent: Fate) -> String {
     let name = match code.name() {
         name if name.starts_with("ERR_") => "a code that is not known".to_owned(),

@@ -1,4 +1,4 @@
-//! Topics that come and go, timeouts, limits, purges, the end of the client.
+//! Created and deleted topics, timeouts, limits, purges, the end of the client.
 
 use super::harness::World;
 use super::*;
@@ -72,7 +72,7 @@ fn missing_topic_fails_its_records() {
         Some((ErrorCode::UNKNOWN_TOPIC_OR_PART, NotPersisted))
     );
     assert_eq!(w.produce("t", 0, "b").unwrap_err().code, ErrorCode::L_UNKNOWN_TOPIC);
-    // It comes after all.
+    // The topic is created later.
     w.add_topic("t", &[1]);
     w.run_ms(5000);
     w.produce("t", 0, "c").unwrap();
@@ -226,7 +226,7 @@ fn timeouts_split_a_batch_in_flight_and_offsets_stay_right() {
     assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 51)]);
 }
 
-/// Sends "a", which is never answered, and produces "b" half of `message.timeout.ms` later. `meanwhile` comes in between.
+/// Sends "a", which is never answered, and produces "b" half of `message.timeout.ms` later. `meanwhile` is called in between.
 fn unanswered_while_another_waits(settings: &[(&str, &str)], meanwhile: fn(&mut World)) -> World {
     let fixed = [("linger.ms", "0"), ("socket.timeout.ms", "60000")];
     let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
@@ -254,7 +254,7 @@ fn unanswered_while_another_waits(settings: &[(&str, &str)], meanwhile: fn(&mut 
     w
 }
 
-/// Settings with which a record waits for the outcome of the one before.
+/// Settings with which a record waits for the outcome of the previous one.
 const ORDERED: [&[(&str, &str)]; 3] = [
     &[("max.in.flight", "1")],
     &[("max.in.flight", "1"), ("retries", "0")],
@@ -338,7 +338,7 @@ fn unassigned_records_are_reported_with_the_requested_partition() {
     reported(&mut w, ErrorCode::L_PURGE_QUEUE);
 }
 
-/// Each costs as much as any other: a walk over all of them for each one would take minutes.
+/// The cost of a record does not depend on their number: a walk over all of them for each one would take minutes.
 #[test]
 fn many_records_of_a_missing_partition_fail_in_linear_time() {
     let mut w = World::new(&[("queue.buffering.max.messages", "0")]);
@@ -491,7 +491,7 @@ fn close_reports_every_record() {
     assert_eq!(w.accumulator.outstanding(), 0);
 }
 
-/// Acknowledges the oldest request, asking for a pause.
+/// Acknowledges the oldest request with a throttle time.
 fn acknowledge_with_pause(w: &mut World, throttle_time_ms: i32) {
     let sent = w.take_sent();
     let base = ProduceResponse {

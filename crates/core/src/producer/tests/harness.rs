@@ -52,7 +52,7 @@ pub(in crate::producer) struct World {
     topics: HashMap<String, Arc<Topic>>,
     pub(in crate::producer) model: HashMap<String, Model>,
     pub(in crate::producer) conns: HashMap<ConnId, Conn>,
-    /// Produce requests that wait for the test's answer, oldest first.
+    /// Produce requests that wait for the test's response, oldest first.
     pub(in crate::producer) sent: Vec<Sent>,
     pub(in crate::producer) produce_versions: (i16, i16),
     /// Sockets accept written bytes.
@@ -67,7 +67,7 @@ pub(in crate::producer) struct World {
     pub(in crate::producer) producer_id_error: i16,
     /// The coordinators of transactions and groups.
     pub(in crate::producer) coordinating: Coordinating,
-    /// The last request that a coordinator did not answer.
+    /// The last request without a response of a coordinator.
     unanswered: Option<(ConnId, i32)>,
 }
 
@@ -435,14 +435,14 @@ impl World {
         self.respond_with(conn, correlation, body);
     }
 
-    /// Answers, late, what a coordinator has not answered.
+    /// Sends the response that a coordinator has held back.
     pub(in crate::producer) fn answer_late(&mut self) {
         let held = self.coordinating.held.take().zip(self.unanswered.take());
         let (body, (conn, correlation)) = held.expect("a request without answer");
         self.respond_with(conn, correlation, body);
     }
 
-    /// Brokers answer the requests of one connection in their order.
+    /// Sends a response as soon as the earlier requests of its connection have theirs, as brokers do.
     fn respond_with(&mut self, conn: ConnId, correlation: i32, body: Bytes) {
         let Some(c) = self.conns.get_mut(&conn) else { return };
         c.held.insert(correlation, body);
@@ -456,7 +456,7 @@ impl World {
         }
     }
 
-    /// Garbage instead of a response's body.
+    /// Responds with a malformed body.
     pub(in crate::producer) fn respond_garbage(&mut self, sent: &Sent) {
         let mut body = sent.correlation.to_be_bytes().to_vec();
         body.extend([0xff; 20]);
@@ -464,9 +464,9 @@ impl World {
         self.drive();
     }
 
-    // ---------------------------------------------------------------- brokers' answers
+    // ---------------------------------------------------------------- brokers' responses
 
-    /// Takes out the oldest unanswered request.
+    /// Removes and returns the oldest unanswered request.
     pub(in crate::producer) fn take_sent(&mut self) -> Sent {
         assert!(!self.sent.is_empty(), "a produce request was sent");
         self.sent.remove(0)

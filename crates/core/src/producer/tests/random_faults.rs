@@ -1,4 +1,4 @@
-//! The producer under random faults: whatever happens, every record is reported once, and the report is true.
+//! The producer under random faults: every record is reported once, and the report matches the brokers' logs.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ struct RandomFaults {
     w: World,
     rng: Rng,
     logs: Logs,
-    /// Values that were taken, with the thread of order they belong to.
+    /// Values of accepted records, with the sequence in which they must stay in order.
     produced: Vec<String>,
     /// The number of them produced before the faults ended.
     healed_at: usize,
@@ -87,7 +87,7 @@ impl RandomFaults {
         }
     }
 
-    /// A broker acts on one of its requests: writes it or not, answers or not.
+    /// Handles one request of a broker: appends it or not, responds or not.
     fn act(&mut self) {
         if self.w.sent.is_empty() {
             return;
@@ -219,7 +219,7 @@ impl RandomFaults {
                 self.collect();
             }
         }
-        // The faults end: everything must settle, and what comes now be delivered.
+        // The faults end: every record must be reported, and later records be delivered.
         self.w.down.clear();
         self.healed_at = self.produced.len();
         for _ in 0..50 {

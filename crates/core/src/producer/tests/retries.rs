@@ -1,4 +1,4 @@
-//! Refusals, lost answers and leaders that move.
+//! Rejected batches, lost responses and changes of leaders.
 
 use super::harness::World;
 use super::*;
@@ -11,7 +11,7 @@ fn retries_keep_the_original_order() {
         w.drive();
     }
     assert_eq!(w.sent.len(), 3);
-    // The first is refused last: it still goes first.
+    // All three are refused, and are sent again in their original order.
     let (first, second, third) = (w.take_sent(), w.take_sent(), w.take_sent());
     let refuse = |w: &mut World, s| {
         w.answer(s, |_, p| p.error_code = ErrorCode::NOT_ENOUGH_REPLICAS.0 as i16);
@@ -255,11 +255,11 @@ fn leader_hints_are_followed_at_once_unless_outdated_or_unknown() {
     }
 }
 
-/// A partition that is in a request twice would neither be answered nor fail in time.
+/// A partition that is in a request twice would neither get a response nor fail in time.
 #[test]
 fn partition_is_in_a_request_once() {
     let mut w = one_partition(&[("linger.ms", "0"), ("batch.num.messages", "2")], &[]);
-    // Answers come late and later: the broker has a line, where open batches go on filling.
+    // Growing response times: the broker has a backlog, so open batches continue to fill.
     for took_ms in [1, 1000] {
         w.produce("t", 0, "a").unwrap();
         w.run_ms(took_ms);

@@ -377,7 +377,7 @@ fn a_leader_that_was_produced_to_is_connected_to_again_when_it_closes_the_idle_c
     w.produce("t", 0, "a").unwrap();
     w.run_ms(20);
     w.acknowledge(0);
-    // Brokers close connections after 10 minutes; 30 minutes after the last record it has to be enough.
+    // Brokers close idle connections after 10 minutes. 30 minutes after the last record no new one is opened.
     for connected in [true, true, false] {
         w.run_ms(599_000);
         let conns: Vec<ConnId> = w.conns.keys().copied().collect();
