@@ -117,7 +117,7 @@ impl SingleRequest {
         }
     }
 
-    /// Sends the request; returns false while its target takes none.
+    /// Sends the request; returns false while the connection to its target accepts none.
     fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, router: &mut Router) -> Result<bool, Error> {
         let Some(broker) = router.connection(ctx, cluster, &self.target, &mut self.lookup)? else {
             return Ok(false);

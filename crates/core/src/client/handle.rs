@@ -61,7 +61,7 @@ pub enum CommitMode {
 ///   commit_transaction() or abort_transaction()
 /// ```
 ///
-/// The error of each of these calls says what may follow:
+/// The error of each of these calls determines the next step:
 /// - `retriable`: nothing was decided. Repeat the same call. After [`L_TIMED_OUT`](ErrorCode::L_TIMED_OUT) the operation
 ///   continues in the background, and the repeated call waits for its end. Until then, other calls of this kind fail with
 ///   [`L_CONFLICT`](ErrorCode::L_CONFLICT), and the same call from another thread fails with
@@ -393,8 +393,8 @@ impl Client {
         Ok(self.shared().transact(call, timeout))
     }
 
-    /// Returns the result of a call begun with [`begin_transaction_call`](Self::begin_transaction_call). An error that only
-    /// says that a fatal error was raised is replaced by that fatal error.
+    /// Returns the result of a call begun with [`begin_transaction_call`](Self::begin_transaction_call). An error that
+    /// only reports that a fatal error was raised is replaced by that fatal error.
     pub fn transaction_result(&self, result: Result<(), Error>) -> Result<(), Error> {
         result.map_err(|error| match self.fatal_error() {
             Some(fatal) if error.fatal => fatal.into_fatal(),

@@ -184,19 +184,19 @@ impl Cluster {
         self.topics.is_listed_since(since)
     }
 
-    /// Requests fresh metadata of a watched topic, after its leader has refused a request or vanished. While responses have
-    /// no news the request is repeated at growing intervals: brokers learn of a new leader later than clients notice the
-    /// end of the old one.
+    /// Requests fresh metadata of a watched topic, after its leader has refused a request or vanished. While responses
+    /// contain no change the request is repeated at growing intervals: clients detect the end of a leader before
+    /// brokers learn of the new one.
     pub fn request_refresh(&mut self, name: &str, now: Instant) {
         self.schedule.request_refresh(name, now);
     }
 
-    /// Requests metadata of a watched topic once. The response is a [`Change::Topic`] also if it has no news.
+    /// Requests metadata of a watched topic once. The response is a [`Change::Topic`] even if nothing has changed.
     pub fn confirm(&mut self, name: &str, now: Instant) {
         self.schedule.confirm(name, now);
     }
 
-    /// Applies a leader that a response of another API contains (KIP-951). Returns whether it is news.
+    /// Applies a leader that a response of another API contains (KIP-951). Returns whether the leader has changed.
     pub fn update_leader(
         &mut self,
         ctx: &mut Ctx<'_>,
@@ -217,7 +217,7 @@ impl Cluster {
         if let Some(info) = address {
             self.brokers.add(ctx, leader, info);
             if is_new {
-                // A response that names this broker will have no news about other topics that it leads.
+                // Responses with this broker will contain no change of the other topics that it leads.
                 self.announce_led_by(&BTreeSet::from([leader]));
             }
         }
@@ -389,7 +389,7 @@ impl Cluster {
         self.search.find(ctx, &candidates, selection)
     }
 
-    /// Returns the connection to any broker that takes a request. If none is connected, a broker is picked at random and
+    /// Returns the connection to any broker that accepts a request. If none is connected, a broker is picked at random and
     /// connected to, and a connection event or the next poll repeats the call. A broker that is late to answer a metadata
     /// request is returned only if there is no other one.
     pub fn any_connection(&mut self, ctx: &mut Ctx<'_>) -> Option<ReadyBroker> {
@@ -410,7 +410,7 @@ impl Cluster {
         self.select(ctx, &selection)
     }
 
-    /// Returns a connected broker that takes requests, is not late and has no refresh in flight.
+    /// Returns a connected broker that accepts requests, is not late and has no refresh in flight.
     fn idle_connection(&mut self, ctx: &mut Ctx<'_>) -> Option<ReadyBroker> {
         let candidates = self.candidates(ctx);
         let mut idle = Vec::new();
@@ -623,7 +623,7 @@ impl Cluster {
             describe_response(key, sent.all, &response)
         });
         self.apply(ctx, (key, sent), version, &response);
-        // Any response, a late one too, may bring the news that a leader is gone: the new one is requested soon.
+        // Any response, even a late one, may show that a leader is gone: the new one is requested soon.
         let soon = ctx.now + fast_interval(ctx.conf);
         for name in response.topics.iter().filter_map(|t| t.name.as_deref()) {
             if self.is_incomplete(name) {

@@ -34,9 +34,9 @@ impl Router {
         self.ids.next_tag(self.owner)
     }
 
-    /// Returns the connection to a target if it takes a request now. Otherwise starts what is missing: a connection, a
-    /// refresh of metadata, or the look-up of a coordinator. An event of a connection, or a change of metadata, brings the
-    /// next poll; `lookup` is the schedule of this request's refreshes.
+    /// Returns the connection to a target if it accepts a request now. Otherwise starts the missing step: a connection,
+    /// a refresh of metadata, or the look-up of a coordinator. An event of a connection, or a change of metadata,
+    /// triggers the next poll; `lookup` is the schedule of this request's refreshes.
     ///
     /// # Errors
     /// An error of the coordinator's look-up that a retry does not resolve, such as a failed authorization.

@@ -18,7 +18,7 @@ const SEND_RETRY: Duration = Duration::from_secs(1);
 /// broker may need half a minute to elect a leader, and a longer pause would prolong the outage.
 const STEADY_REFRESHES: u32 = 30;
 
-/// Returns the pause before the next request for a topic about which `attempts` responses were without news since its
+/// Returns the pause before the next request for a topic of which `attempts` responses have shown no change since its
 /// refresh was requested: doubled from `fast` to `slowest`, then `slowest` for [`STEADY_REFRESHES`] requests, then doubled
 /// again.
 fn refresh_pause(attempts: u32, fast: Duration, slowest: Duration) -> Duration {
@@ -63,9 +63,9 @@ struct Watch {
     due: Instant,
     /// The refresh of this topic by name that is in flight and not late.
     in_flight: Option<u64>,
-    /// The number of responses without news since a refresh was requested, plus one; 0 if none was requested.
+    /// The number of responses without a change since a refresh was requested, plus one; 0 if none was requested.
     refresh_attempts: u32,
-    /// When a manager began to wait for a response, with or without news.
+    /// When a manager began to wait for a response, with or without a change.
     confirm_since: Option<Instant>,
 }
 
@@ -133,7 +133,7 @@ impl RefreshSchedule {
         self.watches.keys()
     }
 
-    /// Requests refreshes of a topic until one brings news.
+    /// Requests refreshes of a topic until one contains a change.
     pub(super) fn request_refresh(&mut self, name: &str, now: Instant) {
         if let Some(watch) = self.watches.get_mut(name) {
             watch.refresh_attempts = watch.refresh_attempts.max(1);
@@ -158,7 +158,7 @@ impl RefreshSchedule {
         watch.is_some_and(|w| w.confirm_since.take_if(|since| *since <= sent_at).is_some())
     }
 
-    /// Ends the requested refreshes of a topic because there is news. Returns whether it is watched.
+    /// Ends the requested refreshes of a topic because it has changed. Returns whether it is watched.
     pub(super) fn on_news(&mut self, name: &str) -> bool {
         let watch = self.watches.get_mut(name);
         watch.is_some_and(|watch| {
@@ -217,8 +217,8 @@ impl RefreshSchedule {
     }
 
     /// Schedules a topic's next refresh after a response. An incomplete topic is due soon, and less often with each
-    /// response; so is one whose refresh was requested and about which the response has no news; others are due after the
-    /// ordinary interval.
+    /// response; so is one whose refresh was requested and of which the response contains no change; others are due
+    /// after the ordinary interval.
     pub(super) fn on_answered(&mut self, conf: &ClientConfig, name: &str, is_incomplete: bool, now: Instant) {
         let Some(watch) = self.watches.get_mut(name) else {
             return;

@@ -362,8 +362,8 @@ impl Conf {
     }
 
     /// Returns the value of a property as text: numbers in decimal, floats as `%g`, `true` or `false`, names of
-    /// choices, lists of flags. A name that only topics have returns the default for topics, if there are default settings
-    /// for topics.
+    /// choices, lists of flags. A name that only topics have returns the default for topics, if there are default
+    /// settings for topics.
     ///
     /// # Errors
     /// The name is unknown or the property is not set.

@@ -203,8 +203,8 @@ impl BrokerConnection {
         }
     }
 
-    /// Converts into the connection of `to`, which takes the place of `before`, and the idle connection that stays behind.
-    /// `before` must be idle.
+    /// Converts into the connection of `to`, which replaces `before`, and the remaining idle connection. `before` must
+    /// be idle.
     pub(super) fn move_to(
         self,
         to: BrokerKey,

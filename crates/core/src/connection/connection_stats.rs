@@ -60,12 +60,12 @@ impl ConnectionStats {
         }
     }
 
-    /// Counts a request that was handed to the network.
+    /// Counts a request that was passed to the network.
     pub(super) fn on_request(&mut self, api: ApiKey) {
         *self.by_api.entry(api).or_default() += 1;
     }
 
-    /// Counts a request that the kernel has wholly taken, `took` after it was handed to the network.
+    /// Counts a request that the kernel has taken whole, `took` after it was passed to the network.
     pub(super) fn on_written(&mut self, bytes: usize, took: Duration, now: Instant) {
         self.requests += 1;
         self.request_bytes += bytes as u64;

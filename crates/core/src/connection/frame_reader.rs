@@ -21,7 +21,7 @@ pub struct FrameReader {
 
 /// Size of the memory that small frames share.
 const READ_CHUNK: usize = 64 * 1024;
-/// Minimum room for a read, unless the rest of a frame needs less.
+/// Minimum free memory for a read, unless the remainder of a frame needs less.
 const LEAST_ROOM: usize = 16 * 1024;
 /// Size from which a frame has memory of its own, which is reused.
 const LARGE_FRAME: usize = READ_CHUNK;

@@ -150,7 +150,7 @@ impl ConnectionLog<'_> {
         });
     }
 
-    /// Logs that a request was handed to the network; `in_flight` counts it.
+    /// Logs that a request was passed to the network. `in_flight` includes it.
     pub(super) fn sent(&self, request: &InFlight, in_flight: usize) {
         self.log.debug(DebugContexts::PROTOCOL, "SEND", || {
             format!(

@@ -55,7 +55,7 @@ impl fmt::Display for Change {
 }
 
 /// A change of the assignment that the application is requested to execute. Requests are sent one after the other: the next
-/// call of the application must not be taken for the answer to a request that it has not received.
+/// call of the application must not be mistaken for the response to a request that it has not received.
 #[derive(Debug)]
 struct RebalanceCallback {
     /// Revokes partitions, rather than assigns them.

@@ -287,7 +287,7 @@ impl Shared {
         reply
     }
 
-    /// Takes the commands sent since the last call: the core in [`Core::drive`](super::Core::drive), or a test in its place.
+    /// Takes the commands sent since the last call: called by [`Core::drive`](super::Core::drive), or by a test instead.
     pub fn take_commands(&self) -> Vec<Command> {
         std::mem::take(&mut self.command_queue.lock().commands)
     }

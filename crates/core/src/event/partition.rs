@@ -243,7 +243,7 @@ impl PartitionState {
     /// Returns the next offset that the application will see, with the leader epoch of the record before it.
     pub fn position(&self) -> (i64, i32) {
         let place = self.place();
-        // As in `taken`: with an epoch older than the offset's an intact log would be taken for truncated.
+        // In this order, as in `taken`: with an epoch older than the offset's, an intact log would appear truncated.
         let offset = place.position.load(Ordering::Acquire);
         (offset, place.position_leader_epoch.load(Ordering::Acquire))
     }

@@ -1,4 +1,4 @@
-//! The application's side of the producer: collects records in batches.
+//! The part of the producer that the application's threads call: collects records in batches.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -137,7 +137,8 @@ impl Accumulator {
 
     // ---------------------------------------------------------------- for the application's threads
 
-    /// Adds a record to a partition; [`PARTITION_UA`](crate::types::PARTITION_UA) lets the partitioner choose.
+    /// Adds a record to a partition; for [`PARTITION_UA`](crate::types::PARTITION_UA) the partitioner
+    /// selects it.
     ///
     /// # Errors
     /// On failure nothing was added: [`L_QUEUE_FULL`](ErrorCode::L_QUEUE_FULL) when the producer holds as much as its
@@ -247,7 +248,7 @@ impl Accumulator {
     /// Returns the number of InitProducerId requests with the transactional id whose outcome is not known. If the
     /// coordinator has executed or will execute one of them besides the answered one, it fences this producer as an
     /// older instance. It detects a repeated request with an epoch (KIP-360), but not one without, nor after it has
-    /// forgotten the producer.
+    /// lost the producer's state.
     pub fn unanswered_inits(&self) -> usize {
         self.unanswered_inits.load(Ordering::Acquire)
     }
@@ -350,7 +351,7 @@ impl Accumulator {
         if let Some(due) = added.look_by {
             let topic = index_of(queue.topic());
             let id = PartitionId { topic, partition };
-            // A thread that produces one record at a time waits for its report anyway.
+            // A thread that produces one record at a time would wait for its report anyway.
             let lone =
                 due <= now && self.buffer_memory.messages() == 1 && self.buffer_memory.bytes() <= INLINE_BYTES_MAX;
             if self.needs_wake(id, due) {
@@ -485,10 +486,10 @@ impl Accumulator {
     }
 }
 
-/// The maximum number of bytes of a value that are prefetched; the processor predicts the rest of longer values.
+/// The maximum number of bytes of a value that are prefetched; the processor prefetches the remainder of longer values.
 const PREFETCH_MAX: usize = 2048;
 
-/// Prefetches a value that will be copied, so that the partition's lock is not held while memory is waited for.
+/// Prefetches a value that will be copied, so that cache misses do not prolong the hold of the partition's lock.
 #[inline]
 fn prefetch(value: &Payload<'_>) {
     let bytes = value.as_slice().unwrap_or_default();

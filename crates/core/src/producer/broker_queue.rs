@@ -237,7 +237,8 @@ impl InFlightLimiter {
 
     /// Returns whether one more request would queue at the broker. By Little's law, of `n` requests in flight that take
     /// `smoothed_rtt` each, `n * (smoothed_rtt - min_rtt) / smoothed_rtt` are at the broker: one at work, the others
-    /// queued. With 7/8 of one there, waiting for its answer leaves the broker idle for the rest of the time at most.
+    /// queued. With 7/8 of a request there on average, waiting for a response leaves the broker idle for 1/8 of the
+    /// time at most.
     fn would_queue(&self) -> bool {
         self.exceeds_at_broker(7)
     }

@@ -75,7 +75,7 @@ pub struct Record<'a> {
     pub headers: HeadersIn<'a>,
     /// Milliseconds since the Unix epoch; 0 means now.
     pub timestamp_ms: i64,
-    /// The application's pointer, handed back in the delivery report.
+    /// The application's pointer, returned in the delivery report.
     pub opaque: usize,
 }
 

@@ -71,7 +71,7 @@ impl PartitionSender {
         (rules.one_at_a_time && !self.in_flight.is_empty()) || (rules.idempotent && self.must_drain(node, now))
     }
 
-    /// Closes the open batch and takes it from the application's side.
+    /// Closes the open batch and moves it from the accumulator to the pending ones.
     pub(super) fn close_open_batch(&mut self, queue: &PartitionQueue) {
         self.open_due = false;
         let _ = queue.collect(&mut self.pending, true);
@@ -98,7 +98,7 @@ impl PartitionSender {
         if self.in_flight.is_empty() {
             return false;
         }
-        // Nothing is sent to a new leader before the old one has answered: its answers determine the first batch for
+        // Nothing is sent to a new leader before the old one has responded: its responses determine the first batch for
         // the new one.
         self.sent_to != Some(node)
             || self.in_flight.len() >= self.sequences.in_flight_max(now)

@@ -553,7 +553,7 @@ impl Sender {
 
     // ---------------------------------------------------------------- statistics
 
-    /// Counts the batches of a request that was handed to the connection.
+    /// Counts the batches of a request that was passed to the connection.
     fn count_sent(&mut self, now: Instant, node: NodeId, parts: &mut [Part]) {
         let mut again = false;
         for part in parts {

@@ -24,7 +24,7 @@ const LARGE: usize = 4 * BLOCK;
 /// late.
 const LONG: usize = 256;
 
-/// The maximum memory that is prefetched for a coming record; the processor predicts the rest of larger ones.
+/// The maximum memory that is prefetched for the next record; the processor prefetches the remainder of larger ones.
 const EXPECTED_MAX: usize = 2048;
 
 /// The maximum size of a record like the last one besides its payload, rounded up to a cache line.
@@ -179,8 +179,9 @@ impl RecordsBuilder {
         self.expect_another(here);
     }
 
-    /// Fetches the memory of records like the last one. While its writing waits for memory, the partition's lock cannot
-    /// be given back, and where records go to many partitions in turn the processor foresees none of it.
+    /// Prefetches the memory of the next record, whose length is estimated as that of the last one. A cache miss while the
+    /// record is written would delay the release of the partition's lock, and the processor's own prefetching fails where
+    /// consecutive records go to many partitions.
     #[inline]
     fn expect_another(&mut self, len: usize) {
         let room = self.block.spare_capacity_mut();

@@ -1,4 +1,4 @@
-//! Sending on a connection that takes requests, and reading responses.
+//! Sending on a connection that accepts requests, and reading responses.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::sys::Instant;
 
-/// A connection that takes a request now, and the versions that its broker supports.
+/// A connection that accepts a request now, and the versions that its broker supports.
 #[derive(Debug, Clone)]
 pub struct ReadyBroker {
     /// The connection.

@@ -57,7 +57,7 @@ impl std::fmt::Debug for LoopWaker {
     }
 }
 
-/// Maximum number of steps of an inline drive; the I/O thread does the rest.
+/// Maximum number of steps of an inline drive; the I/O thread runs the remaining ones.
 const INLINE_STEPS_MAX: usize = 4;
 /// Maximum duration of a caller's poll, and maximum time that the sockets are not polled between two callers' polls.
 const CALLER_POLL_MAX: Duration = Duration::from_millis(5);

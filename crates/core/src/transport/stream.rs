@@ -26,8 +26,8 @@ pub(super) enum Received {
 /// A connected byte stream that never blocks.
 ///
 /// A cipher accepts bytes that the kernel has not taken: [`write`](Self::write) encrypts them into the stream's own buffer,
-/// and [`flush`](Self::flush) hands that to the kernel. The caller's memory is free after `write`, but only after a `flush`
-/// that returns true are the bytes on their way as those of plain TCP are after `write`.
+/// and [`flush`](Self::flush) passes that to the kernel. The caller may reuse its memory after `write`. The kernel has the
+/// bytes only after a `flush` that returned true; with plain TCP it has them after `write`.
 pub(super) trait ByteStream: Send {
     /// Continues the handshake. Called when the TCP connection has opened, and then at each readiness until it returns
     /// `Ready`, with the TLS session or `None` for plain TCP.
@@ -39,7 +39,7 @@ pub(super) trait ByteStream: Send {
     /// Accepts bytes from the front of `slices` and returns their number, at least one; `None` when it would block.
     fn write(&mut self, slices: &[IoSlice<'_>]) -> Result<Option<usize>, CloseReason>;
 
-    /// Hands accepted bytes to the kernel. Returns true when it has taken all of them.
+    /// Passes accepted bytes to the kernel. Returns true when it has taken all of them.
     fn flush(&mut self) -> Result<bool, CloseReason>;
 
     /// Returns the socket, for registration and options.
@@ -71,7 +71,7 @@ pub(super) struct Refused {
     pub(super) reason: CloseReason,
 }
 
-/// Makes the stream of a socket that connects. The name is that of the peer's certificate for TLS.
+/// Creates the stream of a socket that connects. The name is that of the peer's certificate for TLS.
 pub(super) type StreamFactory =
     Box<dyn Fn(TcpStream, Option<&str>) -> Result<Box<dyn ByteStream>, Refused> + Send + Sync>;
 

@@ -73,7 +73,7 @@ macro_rules! security_rows {
 "sasl.kerberos.kinit.cmd" sasl_kerberos_kinit_cmd: String
     = text_or("kinit -R -t \"%{sasl.kerberos.keytab}\" -k %{sasl.kerberos.principal} || \
                kinit -t \"%{sasl.kerberos.keytab}\" -k %{sasl.kerberos.principal}") =>
-    "Shell command that gets or renews the Kerberos ticket. `%{property}` stands for a property's value.";
+    "Shell command that gets or renews the Kerberos ticket. `%{property}` is replaced by the property's value.";
 "sasl.kerberos.keytab" sasl_kerberos_keytab: String = text() =>
     "Kerberos keytab for `sasl.kerberos.kinit.cmd`.";
 "sasl.kerberos.min.time.before.relogin" sasl_kerberos_min_time_before_relogin: u32
@@ -84,10 +84,10 @@ macro_rules! security_rows {
 "sasl.password" sasl_password: String = text().high().sensitive() =>
     "Password for PLAIN and SCRAM.";
 "sasl.oauthbearer.config" sasl_oauthbearer_config: String = text().sensitive() =>
-    "Settings for whoever makes the OAUTHBEARER token; for the built-in unsecured tokens `principal=`, `scope=`, \
+    "Settings for the application's token refresh callback; for the built-in unsecured tokens `principal=`, `scope=`, \
      `lifeSeconds=` and the like, separated by spaces.";
 "enable.sasl.oauthbearer.unsecure.jwt" enable_sasl_oauthbearer_unsecure_jwt: bool = switch(false) =>
-    "Make unsigned OAUTHBEARER tokens. For tests only: nobody can trust them.";
+    "Create unsigned OAUTHBEARER tokens. For tests only: such tokens prove no identity.";
 "oauthbearer_token_refresh_cb" oauthbearer_token_refresh_cb: usize
     = pointer("rd_kafka_conf_set_oauthbearer_token_refresh_cb") =>
     "Called when a new OAUTHBEARER token is needed.";
@@ -102,16 +102,16 @@ macro_rules! security_rows {
     = text().also(&["sasl.oauthbearer.client.credentials.client.secret"]).sensitive() =>
     "The secret that goes with `sasl.oauthbearer.client.id`.";
 "sasl.oauthbearer.scope" sasl_oauthbearer_scope: String = text() =>
-    "Scope of access to ask the identity provider for.";
+    "Scope of access that the token request contains.";
 "sasl.oauthbearer.extensions" sasl_oauthbearer_extensions: String = text() =>
     "Additional information for brokers: `key=value` pairs separated by commas (KIP-342).";
 "sasl.oauthbearer.token.endpoint.url" sasl_oauthbearer_token_endpoint_url: String = text() =>
-    "Address (HTTP or HTTPS) at which the identity provider gives tokens.";
+    "Address (HTTP or HTTPS) of the identity provider's token endpoint.";
 "sasl.oauthbearer.sub.claim.name" sasl_oauthbearer_sub_claim_name: String = text_or("sub") =>
     "The token's claim that holds the principal.";
 "sasl.oauthbearer.grant.type" sasl_oauthbearer_grant_type: Choice
     = choice(&[("client_credentials", 0), ("urn:ietf:params:oauth:grant-type:jwt-bearer", 1)], 0) =>
-    "How to prove to the identity provider who the client is: with a secret or with a signed assertion (KIP-1139).";
+    "Authentication of the client at the identity provider: with a secret or with a signed assertion (KIP-1139).";
 "sasl.oauthbearer.assertion.algorithm" sasl_oauthbearer_assertion_algorithm: Choice
     = choice(&[("RS256", 0), ("ES256", 1)], 0) =>
     "How the assertion is signed.";
@@ -144,7 +144,7 @@ macro_rules! security_rows {
     "File with header and claims (JSON) that the assertion begins with.";
 "sasl.oauthbearer.metadata.authentication.type" sasl_oauthbearer_metadata_authentication_type: Choice
     = choice(&[("none", 0), ("azure_imds", 1), ("aws_iam", 2)], 0) =>
-    "Cloud service that gives tokens to the machine the client runs on.";
+    "Cloud service that issues tokens to the machine on which the client runs.";
 
     } };
 }

@@ -104,7 +104,7 @@ impl BrokerConnection {
         };
         let Some(addr) = race.next_addr() else {
             if race.is_empty() {
-                // The name may have moved: the next attempt looks it up.
+                // The addresses of the name may have changed: the next attempt looks it up again.
                 self.addresses.forget();
                 let unnamed = || Error::new(ErrorCode::L_TRANSPORT, "");
                 let error = self.address_failure.take().unwrap_or_else(unnamed);

@@ -407,7 +407,7 @@ impl ConsumedPartitions {
             p.next,
             p.epoch,
         );
-        // Records of an epoch that the log lacks are taken to end there, too.
+        // Records of an epoch that the log lacks are assumed to end there, too.
         p.restart(next, next_epoch.min(epoch));
         self.set_fetch_state(id, FetchState::Idle);
         let Some(p) = self.positions.get_mut(id) else { return };

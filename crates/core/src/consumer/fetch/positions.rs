@@ -78,7 +78,8 @@ pub(in crate::consumer) struct Position {
     pub(super) from_tail: bool,
     /// The id of the topic that is fetched: offsets are meaningless under another id.
     pub(super) topic_id: Uuid,
-    /// Metadata up to this time does not say which id the fetched topic has.
+    /// Metadata requested up to this time may contain the id of a deleted topic of the same name: it does not identify the
+    /// fetched topic.
     pub(super) topic_id_since: Option<Instant>,
     /// `max_bytes` of this partition in requests; grows where a broker cannot exceed it on its side.
     pub(super) max_bytes: i32,

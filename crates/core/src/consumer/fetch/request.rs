@@ -83,7 +83,7 @@ pub(super) fn build(
     }
     let settings = consumed.settings();
     let mut request = FetchRequest {
-        // The broker would wait in vain for more than it may return.
+        // The broker would wait for more bytes than it may return.
         min_bytes: settings.min_bytes.min(int32(granted)),
         max_bytes: int32(granted),
         isolation_level: i8::from(settings.read_committed),

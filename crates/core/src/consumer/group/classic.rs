@@ -1,9 +1,9 @@
 //! A member of a classic group: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 //!
-//! With an eager strategy the member revokes all its partitions before it joins again: it issues [`GroupAction::Revoke`]
-//! and joins after [`ClassicMember::on_revoked`]. With a cooperative strategy (KIP-429) it keeps its partitions and sends
-//! them in JoinGroup. It then revokes those that it is not assigned again, and joins once more, so that the next assignment
-//! gives them to other members.
+//! With an eager strategy the member revokes all its partitions before it joins again: it issues
+//! [`GroupAction::Revoke`] and joins after [`ClassicMember::on_revoked`]. With a cooperative strategy (KIP-429) it
+//! keeps its partitions and sends them in JoinGroup. It then revokes those that it is not assigned again, and joins
+//! once more, so that the next assignment contains them for other members.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -144,7 +144,7 @@ impl ClassicMember {
         self.state == State::Inactive
     }
 
-    /// Returns true if the member is in a generation and knows its assignment.
+    /// Returns true if the member is in a generation and has received its assignment.
     pub(super) fn has_assignment(&self) -> bool {
         let joins = matches!(
             self.state,
@@ -829,7 +829,7 @@ impl ClassicMember {
                 let text = "another member joined with the same group.instance.id";
                 self.report(Error::new(code, text).into_fatal());
                 // Ends membership until the application subscribes again. The partitions are revoked first even then: until
-                // the application knows of the loss, it may commit offsets of partitions that the other member owns.
+                // the application is informed of the loss, it may commit offsets of partitions that the other member owns.
                 self.leaving = true;
                 self.pending_leave = None;
                 self.forget_member();

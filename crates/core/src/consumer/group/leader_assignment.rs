@@ -1,5 +1,5 @@
-//! The leader of a classic group: computes the assignment, and notices when topics make it outdated. Only a leader that
-//! joins again makes the coordinator start a rebalance.
+//! The leader of a classic group: computes the assignment, and detects changes of topics that invalidate it. The leader
+//! then joins again; the coordinator would not start a rebalance if another member joined again instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ impl LeaderAssignment {
         *self = LeaderAssignment::default();
     }
 
-    /// Begins to lead. `inherits`: the coordinator has an assignment, which stays in place.
+    /// Begins to lead. `inherits`: the coordinator has an assignment, which remains in effect.
     pub(super) fn begin(&mut self, members: Vec<Member>, inherits: bool) {
         self.members = members;
         self.inherited = inherits.then(Assignment::new);
@@ -121,7 +121,7 @@ impl LeaderAssignment {
         before.count != now.count || !conf.client_rack.is_empty() && before.racks != now.racks
     }
 
-    /// Returns the watched topics that metadata knows.
+    /// Returns the watched topics that exist according to metadata.
     fn shapes(&self, cluster: &Cluster, watched: &BTreeSet<Arc<str>>) -> BTreeMap<String, Shape> {
         let shapes = watched.iter().filter_map(|t| {
             let meta = cluster.topic(t).filter(|m| m.is_usable())?;

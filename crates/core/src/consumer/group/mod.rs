@@ -127,8 +127,8 @@ impl Group {
         self.offset_fetches.cancel(state.id());
     }
 
-    /// Commits `rows`. A member commits only partitions that it owns: an application without a rebalance callback may not
-    /// know of a lost partition yet, and would overwrite commits of the new owner.
+    /// Commits `rows`. A member commits only partitions that it owns: an application without a rebalance callback may
+    /// be unaware of a lost partition, and would overwrite commits of the new owner.
     pub(super) fn commit(
         &mut self,
         ctx: &Ctx<'_>,

@@ -49,7 +49,7 @@ impl GroupProtocol {
         }
     }
 
-    /// Returns true if the member is in the group and knows its assignment.
+    /// Returns true if the member is in the group and has received its assignment.
     pub(super) fn has_assignment(&self) -> bool {
         match self {
             GroupProtocol::Classic(m) => m.has_assignment(),
@@ -270,7 +270,7 @@ impl GroupProtocol {
         }
     }
 
-    /// Sends a heartbeat at once, because the coordinator may not know this member any more.
+    /// Sends a heartbeat at once, because the coordinator may have removed this member.
     pub(super) fn heartbeat_now(&mut self, ctx: &Ctx<'_>) {
         match self {
             GroupProtocol::Classic(m) => m.heartbeat_now(ctx),

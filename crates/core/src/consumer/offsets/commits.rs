@@ -101,7 +101,7 @@ impl Tracked {
 pub(in crate::consumer) struct ErrorEffects {
     /// The coordinator has to be looked up again.
     pub(in crate::consumer) coordinator_lost: bool,
-    /// The coordinator does not know this member or its epoch.
+    /// The coordinator has rejected the member id or its epoch.
     pub(in crate::consumer) member_unknown: bool,
 }
 
@@ -539,7 +539,7 @@ impl Commits {
         let (queue, opaque) = match target {
             CommitTarget::Reply(reply) => return reply.fill(result.map(|()| rows)),
             CommitTarget::AndEvent(target) => {
-                // The event first: the caller may look for it as soon as it has the reply.
+                // The event first: the caller may expect it in the queue as soon as it has the reply.
                 self.report(CommitTarget::Event, code, rows.clone(), Ok(()));
                 return self.report(*target, code, rows, result);
             }

@@ -165,8 +165,8 @@ fn recreated_topic_drops_records_and_positions() {
     fetches_at(&mut w, 0);
 }
 
-/// The topic id in metadata from before the offset was out of range is that of the old topic: used for the new one, the
-/// right id would look like another deletion.
+/// The topic id in metadata from before the offset was out of range is that of the old topic: if it were used for the new
+/// one, the correct id would appear as another deletion.
 #[test]
 fn out_of_range_refreshes_the_topic_id() {
     let mut w = world("earliest");

@@ -29,8 +29,8 @@ fn every_event_wakes_a_thread() {
     must_catch(Flaw::NoNotify, "two wait for two", 1, two_wait_for_two);
 }
 
-/// Two threads wait for a record each, and one chunk with both is pushed. Its push wakes one thread, which leaves a record: it
-/// must wake the other one, which otherwise waits although the queue has a record.
+/// Two threads wait for a record each, and one chunk with both is pushed. Its push wakes one thread, which leaves a
+/// record: it must wake the other one, which otherwise waits although the queue has a record.
 #[test]
 fn a_record_left_in_a_chunk_wakes_the_next_thread() {
     explore("two wait for one chunk", 5, || {

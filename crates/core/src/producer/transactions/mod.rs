@@ -23,10 +23,10 @@
 //! version 1, partitions and groups are added at the coordinator before anything is written to them, and the epoch
 //! stays the same until an error occurs; then it is raised with InitProducerId (KIP-360). In transaction version 2
 //! (KIP-890, clusters whose feature `transaction.version` is 2 or higher) partition leaders add partitions, and every
-//! end of a transaction assigns the next epoch, so that a late request cannot affect the next transaction. Version 1 is
-//! made as safe where brokers support it (Kafka 2.5): after a request that was lost, and may still arrive, the epoch is
-//! raised before the next transaction. Otherwise that request could end the next transaction, or add the offsets of the
-//! previous one to it.
+//! end of a transaction assigns the next epoch, so that a late request cannot affect the next transaction. In version 1
+//! the client prevents that where brokers support it (Kafka 2.5): after a request that was lost, and may still arrive,
+//! it raises the epoch before the next transaction. Otherwise that request could end the next transaction, or add the
+//! offsets of the previous one to it.
 
 mod call;
 mod markers;

@@ -362,8 +362,8 @@ impl Transactions {
                 // Another producer may have used the transactional.id meanwhile. After an abort the application continues
                 // from the committed state, which shows that; here it would continue without noticing.
                 if self.bump_before_next && is_forgotten(before, self.producer) {
-                    let text = "InitProducerId gave another producer id: the coordinator has forgotten this producer, and \
-                                another one may have had its transactional.id since";
+                    let text = "InitProducerId returned another producer id: the coordinator has lost this producer's state, \
+                                and another one may have used its transactional.id since";
                     return self.raise(Error::new(ErrorCode::INVALID_PRODUCER_ID_MAPPING, text));
                 }
                 match self.phase {

@@ -210,7 +210,7 @@ impl UndeliveredRecords {
     /// its records.
     ///
     /// A broker accepts or rejects a batch as a whole, and names the invalid records. Those are reported with the
-    /// broker's message for each; the others are sent again without them, in their places. If no retry is left, or if
+    /// broker's message for each; the others are sent again without them, in the same order. If no retry is left, or if
     /// an earlier attempt may have written the whole batch under its sequence numbers, the others are reported with
     /// [`L_INVALID_DIFFERENT_RECORD`](ErrorCode::L_INVALID_DIFFERENT_RECORD).
     fn on_record_errors(

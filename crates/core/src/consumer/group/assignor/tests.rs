@@ -280,7 +280,7 @@ impl Group {
         }
     }
 
-    /// Everybody has what it was given.
+    /// Sets the owned partitions of each member to its assignment.
     fn take(&mut self, assignments: &Assignments, generation: i32) {
         for member in &mut self.members {
             let assignment = assignments[&member.id].iter();

@@ -101,7 +101,7 @@ pub(in crate::consumer::group) struct ConsumerMember {
     /// Names of topics in `owned` and `target`.
     names: TopicNames,
     heartbeat: Heartbeat,
-    /// The coordinator may know this member.
+    /// The coordinator may have registered this member.
     may_be_member: bool,
     /// The heartbeat that leaves is to be sent, in any phase.
     pending_leave: bool,
@@ -693,7 +693,7 @@ impl ConsumerMember {
         self.proceed();
     }
 
-    /// Sends the next heartbeat at once, because the coordinator may not know this member any more.
+    /// Sends the next heartbeat at once, because the coordinator may have removed this member.
     pub(in crate::consumer::group) fn heartbeat_now(&mut self, now: Instant) {
         self.heartbeat.due = self.heartbeat.due.min(now);
     }
@@ -722,8 +722,8 @@ impl ConsumerMember {
     }
 }
 
-/// Generates a random UUID (RFC 4122, version 4) in Kafka's form that does not begin with `-`, which tools would take for an
-/// option.
+/// Generates a random UUID (RFC 4122, version 4) in Kafka's form that does not begin with `-`, which tools would
+/// mistake for an option.
 fn new_member_id(rng: &mut Rng) -> String {
     loop {
         let (high, low) = (rng.next_u64(), rng.next_u64());
