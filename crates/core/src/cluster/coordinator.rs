@@ -84,8 +84,8 @@ impl Coordinator {
         let broker = match self.lookups.is_empty() {
             true => cluster.any_connection(ctx),
             false => {
-                let asked: Vec<BrokerKey> = self.lookups.iter().map(|lookup| lookup.1).collect();
-                cluster.another_connection(ctx, &asked)
+                let queried: Vec<BrokerKey> = self.lookups.iter().map(|lookup| lookup.1).collect();
+                cluster.another_connection(ctx, &queried)
             }
         };
         let Some(broker) = broker else { return };

@@ -697,14 +697,14 @@ impl BrokerConnection {
     }
 
     fn timeout_error(&self, request: &InFlight, now: Instant) -> (ErrorCode, String) {
-        let (code, place) = match self.requests.progress(request) {
+        let (code, stage) = match self.requests.progress(request) {
             Progress::Queued => (ErrorCode::L_TIMED_OUT_QUEUE, "queue"),
             Progress::Partial | Progress::Whole => (ErrorCode::L_TIMED_OUT, "flight"),
         };
         let ms = now.since(request.sent_at).as_millis();
         (
             code,
-            format!("Timed out {}Request in {place} (after {ms}ms)", request.api),
+            format!("Timed out {}Request in {stage} (after {ms}ms)", request.api),
         )
     }
 
@@ -742,14 +742,14 @@ impl BrokerConnection {
 
     /// Returns the error of a connection that the network has closed; `None` where that is no failure.
     fn close_error(&mut self, table: &TableState, reason: &CloseReason, now: Instant) -> Option<Error> {
-        let (peer, place) = (self.peer(), self.in_state(now));
+        let (peer, in_state) = (self.peer(), self.in_state(now));
         let transport = |text| Some(Error::new(ErrorCode::L_TRANSPORT, text));
         match (&self.state, reason) {
             (State::Negotiating { .. }, CloseReason::PeerClosed | CloseReason::Io(_)) => {
                 // Brokers before 0.10.0 close the connection on a request that they do not support (KIP-35).
                 let assumed = self.assume_old(&table.config, now);
                 transport(format!(
-                    "{peer}: Disconnected while requesting ApiVersion {place}: the broker is older than 0.10, or this is \
+                    "{peer}: Disconnected while requesting ApiVersion {in_state}: the broker is older than 0.10, or this is \
                      not Kafka{assumed}"
                 ))
             }
@@ -759,11 +759,11 @@ impl BrokerConnection {
             {
                 let name = authentication.mechanism_name();
                 let text =
-                    format!("{peer}: SASL {name} authentication failed: the broker closed the connection {place}");
+                    format!("{peer}: SASL {name} authentication failed: the broker closed the connection {in_state}");
                 Some(Error::new(ErrorCode::L_AUTHENTICATION, text))
             }
             (_, CloseReason::NotKafka(what)) => {
-                Some(Error::new(ErrorCode::L_BAD_MSG, format!("{peer}: {what} {place}")))
+                Some(Error::new(ErrorCode::L_BAD_MSG, format!("{peer}: {what} {in_state}")))
             }
             // Load balancers forget unused connections, and reset them at the next packet.
             (State::Up { .. }, CloseReason::Io(_))
@@ -777,7 +777,7 @@ impl BrokerConnection {
                 Some(first) => {
                     let (api, n) = (first.api, self.requests.len());
                     transport(format!(
-                        "{peer}: Disconnected {place}: the broker closed the connection with {n} requests in flight, \
+                        "{peer}: Disconnected {in_state}: the broker closed the connection with {n} requests in flight, \
                          first {api}"
                     ))
                 }
@@ -789,14 +789,14 @@ impl BrokerConnection {
             (_, CloseReason::CutShort { got, of }) => {
                 let of = of.map_or("an unknown number of".into(), |n| n.to_string());
                 transport(format!(
-                    "{peer}: Disconnected {place}: the peer closed the connection in the middle of a response, after {got} \
+                    "{peer}: Disconnected {in_state}: the peer closed the connection in the middle of a response, after {got} \
                      of {of} bytes: it failed, or it is not a Kafka broker"
                 ))
             }
-            (_, CloseReason::Io(io)) => transport(format!("{peer}: {io} {place}")),
+            (_, CloseReason::Io(io)) => transport(format!("{peer}: {io} {in_state}")),
             (_, CloseReason::Tls(failure)) => {
                 let (code, text) = tls_error(failure, "");
-                Some(Error::new(code, format!("{peer}: {text} {place}")))
+                Some(Error::new(code, format!("{peer}: {text} {in_state}")))
             }
         }
     }

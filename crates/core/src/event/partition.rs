@@ -242,10 +242,10 @@ impl PartitionState {
 
     /// Returns the next offset that the application will see, with the leader epoch of the record before it.
     pub fn position(&self) -> (i64, i32) {
-        let place = self.place();
+        let tracker = self.place();
         // In this order, as in `taken`: with an epoch older than the offset's, an intact log would appear truncated.
-        let offset = place.position.load(Ordering::Acquire);
-        (offset, place.position_leader_epoch.load(Ordering::Acquire))
+        let offset = tracker.position.load(Ordering::Acquire);
+        (offset, tracker.position_leader_epoch.load(Ordering::Acquire))
     }
 
     /// Sets the leader epoch of the record before the position.

@@ -293,7 +293,7 @@ impl Accumulator {
         Ok(())
     }
 
-    fn place(&self, topic: &Arc<Topic>, asked: i32, record: Record<'_>, size: u64) -> Result<(), Error> {
+    fn place(&self, topic: &Arc<Topic>, requested: i32, record: Record<'_>, size: u64) -> Result<(), Error> {
         let unknown = || Error::new(ErrorCode::L_UNKNOWN_TOPIC, "");
         if self.full.load(Ordering::Relaxed) {
             self.full.store(false, Ordering::Relaxed);
@@ -315,9 +315,9 @@ impl Accumulator {
             produced_at: now,
         };
         let mut count = queue.count();
-        if count == 0 || asked >= count {
+        if count == 0 || requested >= count {
             let size = usize::try_from(size).unwrap_or(usize::MAX);
-            match queue.offer(&record, size, asked, &self.limits, &self.pool)? {
+            match queue.offer(&record, size, requested, &self.limits, &self.pool)? {
                 OfferOutcome::Waits(listing) => {
                     if listing {
                         self.add_ready(PartitionId::topic_itself(index_of(topic)), now);
@@ -328,7 +328,7 @@ impl Accumulator {
             }
             count = queue.count();
         }
-        let partition = queue.choose(asked, record.key, record.opaque, count, now, &|| self.draw())?;
+        let partition = queue.choose(requested, record.key, record.opaque, count, now, &|| self.draw())?;
         self.append(queue, partition, &record, size)
     }
 

@@ -30,18 +30,18 @@ impl<T> AppendOnlyTable<T> {
 
     /// Returns the entry if it was created.
     pub(super) fn get(&self, index: usize) -> Option<&T> {
-        let (bucket, place) = locate(index)?;
-        self.buckets.get(bucket)?.get()?.get(place)?.get().map(Box::as_ref)
+        let (bucket, position) = locate(index)?;
+        self.buckets.get(bucket)?.get()?.get(position)?.get().map(Box::as_ref)
     }
 
     /// Returns the entry, created by `make` if necessary; `None` for an index above the maximum.
     pub(super) fn get_or_make(&self, index: usize, make: impl FnOnce() -> T) -> Option<&T> {
-        let (bucket, place) = locate(index)?;
+        let (bucket, position) = locate(index)?;
         let entries = self
             .buckets
             .get(bucket)?
             .get_or_init(|| (0..1usize << bucket).map(|_| OnceLock::new()).collect());
-        Some(entries.get(place)?.get_or_init(|| Box::new(make())))
+        Some(entries.get(position)?.get_or_init(|| Box::new(make())))
     }
 
     /// Returns all entries with their indices.
@@ -54,7 +54,7 @@ impl<T> AppendOnlyTable<T> {
                 entries
                     .iter()
                     .enumerate()
-                    .filter_map(move |(place, e)| Some(((1 << n) - 1 + place, e.get()?.as_ref())))
+                    .filter_map(move |(position, e)| Some(((1 << n) - 1 + position, e.get()?.as_ref())))
             })
     }
 }

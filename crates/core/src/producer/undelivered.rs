@@ -584,11 +584,11 @@ impl UndeliveredRecords {
         queue.set_failure(None);
         loop {
             // Threads may add records meanwhile, but only as many as the limits allow.
-            let late = queue.set_count(count, asked_at);
-            if late.is_empty() {
+            let unassigned = queue.set_count(count, asked_at);
+            if unassigned.is_empty() {
                 break;
             }
-            for waiting in late {
+            for waiting in unassigned {
                 if waiting.is_batch {
                     self.accumulator.append_batch(queue, count, waiting.records, now);
                 } else {
@@ -619,19 +619,19 @@ impl UndeliveredRecords {
         let mut known = HashMap::new();
         let mut refused = HashMap::new();
         for (i, record) in waiting.records.iter().enumerate() {
-            let asked = waiting.partitions.get(i).copied().unwrap_or(PARTITION_UA);
+            let requested = waiting.partitions.get(i).copied().unwrap_or(PARTITION_UA);
             let draw = || accumulator.draw();
             let placed = queue
-                .choose(asked, record.key, record.opaque, count, now, &draw)
+                .choose(requested, record.key, record.opaque, count, now, &draw)
                 .and_then(|partition| {
                     let new = record.to_new();
                     let size = payload_len(new.key, &new.value, &new.headers);
                     accumulator.append(queue, partition, &new, size)
                 });
             if let Err(error) = placed {
-                let reason = *known.entry((asked, error.message.clone())).or_insert(reasons.len());
+                let reason = *known.entry((requested, error.message.clone())).or_insert(reasons.len());
                 if reason == reasons.len() {
-                    reasons.push((asked, error));
+                    reasons.push((requested, error));
                 }
                 refused.insert(i, reason);
             }

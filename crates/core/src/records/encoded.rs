@@ -247,16 +247,16 @@ impl RecordIter<'_> {
     /// one. Without it each access would wait for memory once the batch has left the cache. A wrong guess costs nothing
     /// measurable.
     #[inline]
-    fn fetch_ahead(&self, place: usize) {
+    fn fetch_ahead(&self, offset: usize) {
         let here = self.cursor.bytes;
-        let (block, place) = match place.checked_sub(here.len()) {
-            None => (here, place),
-            Some(place) => match self.records.blocks.get(self.next_block) {
-                Some(next) => (&**next, place),
+        let (block, offset) = match offset.checked_sub(here.len()) {
+            None => (here, offset),
+            Some(offset) => match self.records.blocks.get(self.next_block) {
+                Some(next) => (&**next, offset),
                 None => return,
             },
         };
-        for byte in [place.saturating_sub(1), place + HEAD_MAX] {
+        for byte in [offset.saturating_sub(1), offset + HEAD_MAX] {
             if let Some(byte) = block.get(byte) {
                 ottla_cpu_hints::will_read(byte);
             }

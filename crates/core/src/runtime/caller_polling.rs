@@ -199,7 +199,7 @@ impl LoopWaker {
                     return true;
                 }
                 Next::Sleep(None) => return true,
-                Next::Sleep(Some(at)) => return driver.sleeps_until.is_some_and(|looks| looks <= at),
+                Next::Sleep(Some(at)) => return driver.sleeps_until.is_some_and(|until| until <= at),
                 Next::End => return false,
             }
         }

@@ -42,8 +42,8 @@ impl Statistics {
     /// others, and messages without a partition (-1), which move to partitions later.
     pub fn counters(&self) -> BTreeMap<String, u64> {
         let mut all: BTreeMap<String, u64> = BTreeMap::new();
-        let mut add = |place: &str, counters: &mut dyn Iterator<Item = (&'static str, u64)>| {
-            all.extend(counters.map(|(name, count)| (format!("{place}{name}"), count)));
+        let mut add = |path: &str, counters: &mut dyn Iterator<Item = (&'static str, u64)>| {
+            all.extend(counters.map(|(name, count)| (format!("{path}{name}"), count)));
         };
         add("", &mut self.own_counters());
         if let Some(group) = &self.cgrp {
@@ -57,8 +57,8 @@ impl Statistics {
         }
         for (name, topic) in &self.topics {
             for (number, partition) in topic.partitions.iter().filter(|(number, _)| **number >= 0) {
-                let place = format!("topics.{name}.partitions.{number}.");
-                add(&place, &mut partition.own_counters());
+                let path = format!("topics.{name}.partitions.{number}.");
+                add(&path, &mut partition.own_counters());
             }
         }
         all
@@ -69,9 +69,9 @@ impl Statistics {
     /// disappears with the metadata that contained it.
     pub fn gone_back_since(&self, before: &Statistics) -> Option<(String, u64, u64)> {
         let counters = self.counters();
-        let changes = before.counters().into_iter().map(|(place, was)| {
-            let is = counters.get(&place).copied().unwrap_or(0);
-            (place, was, is)
+        let changes = before.counters().into_iter().map(|(path, was)| {
+            let is = counters.get(&path).copied().unwrap_or(0);
+            (path, was, is)
         });
         changes.into_iter().find(|(_, was, is)| is < was)
     }

@@ -230,7 +230,7 @@ impl BrokerConnection {
         reason: &CloseReason,
         now: Instant,
     ) {
-        let (peer, place) = (self.peer(), self.in_state(now));
+        let (peer, in_state) = (self.peer(), self.in_state(now));
         let (code, text) = match reason {
             CloseReason::Tls(failure) => tls_error(failure, HANDSHAKE_FAILED),
             CloseReason::Io(text) | CloseReason::NotKafka(text) => (ErrorCode::L_TRANSPORT, text.clone()),
@@ -239,7 +239,7 @@ impl BrokerConnection {
             }
         };
         table.on_closed(conn);
-        self.on_secure_failed(table, Error::new(code, format!("{peer}: {text} {place}")), now);
+        self.on_secure_failed(table, Error::new(code, format!("{peer}: {text} {in_state}")), now);
     }
 
     fn on_secure_failed(&mut self, table: &mut TableState, error: Error, now: Instant) {
@@ -251,8 +251,8 @@ impl BrokerConnection {
 
     /// Handles `socket.connection.setup.timeout.ms` in a state after TCP.
     pub(super) fn on_setup_timeout(&mut self, table: &mut TableState, now: Instant) {
-        let (peer, state, place) = (self.peer(), self.state.name(), self.in_state(now));
-        let text = format!("{peer}: Connection setup timed out in state {state} {place}");
+        let (peer, state, in_state) = (self.peer(), self.state.name(), self.in_state(now));
+        let text = format!("{peer}: Connection setup timed out in state {state} {in_state}");
         let error = Error::new(ErrorCode::L_TRANSPORT, text);
         match self.state {
             State::Securing { conn } => {

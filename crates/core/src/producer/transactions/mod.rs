@@ -682,11 +682,11 @@ impl Transactions {
     }
 
     fn id_state(&self) -> &'static str {
-        let asks = self.request.as_ref().is_some_and(|r| r.kind == RequestKind::Init);
+        let init_in_flight = self.request.as_ref().is_some_and(|r| r.kind == RequestKind::Init);
         match (self.fatal.is_some(), self.producer) {
             (true, _) => "FatalError",
             (false, Some(_)) => "Assigned",
-            (false, None) if asks => "WaitPID",
+            (false, None) if init_in_flight => "WaitPID",
             (false, None) if self.phase == Phase::Initialising => "RequestPID",
             (false, None) => "Init",
         }
