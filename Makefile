@@ -2,7 +2,7 @@
 #
 # Cargo builds the Rust static library; the C compiler turns it into the shared
 # library, so that a version script decides what it exports. The C++ compiler
-# builds the C++ library, which stands on that one.
+# builds the C++ library, which links the C library.
 
 .DEFAULT_GOAL := lib
 SHELL := /bin/sh
@@ -28,11 +28,11 @@ include mk/test.mk
 
 .PHONY: clean distclean help deps
 
-## deps: install the system packages that the tests use (apt-get), or say which are missing
+## deps: install the system packages that the tests use (apt-get), or list the missing ones
 deps:
 	@sh scripts/setup.sh
 
-## clean: remove what make built (cargo's own target folder stays: cargo clean)
+## clean: remove the folder build (cargo's target folder remains: cargo clean)
 clean:
 	rm -rf $(BUILD)
 
@@ -40,6 +40,6 @@ clean:
 distclean: clean
 	rm -rf .cache $(TARGET_DIR)
 
-## help: this list
+## help: print this list
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST) | awk -F': ' '{printf "  make %-12s %s\n", $$1, $$2}'

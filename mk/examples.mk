@@ -1,4 +1,4 @@
-# The examples in C and C++, each linked to build/lib and able to run where they stand.
+# The examples in C and C++, linked to build/lib with a relative run path, so that they run without an installation.
 
 BIN_DIR      := $(BUILD)/bin
 EXAMPLE_SRCS := $(wildcard examples/c/*.c)
@@ -25,13 +25,13 @@ demo: lib $(BIN_DIR)/demo
 ## examples: build examples/c/*.c into build/bin, plugins into build/bin/plugins, examples/cpp/*.cpp into build/bin/cpp
 examples: lib $(EXAMPLES) $(PLUGINS) $(CPP_EXAMPLES)
 
-# The library is an order-only prerequisite: a program needs relinking only when
-# the headers change.
+# The library is an order-only prerequisite: a program is rebuilt only when its
+# source or a header changes.
 $(BIN_DIR)/%: examples/c/%.c $(wildcard examples/c/*.h) $(HEADERS) | $(LIB_DIR)/librdkafka.so
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(EXAMPLE_CFLAGS) -o $@ $< $(EXAMPLE_LIBS)
 
-# The library's functions are those of the program that loads the plugin.
+# A plugin is not linked to the library: its symbols resolve to those of the loading program.
 $(BIN_DIR)/plugins/%.so: examples/c/plugins/%.c $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(EXAMPLE_CFLAGS) -shared -fPIC -o $@ $<

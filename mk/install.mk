@@ -23,7 +23,7 @@ install: lib
 		chmod 644 $(DESTDIR)$(PKGCONFDIR)/$$pc.pc; \
 	done
 
-## uninstall: remove what install put there (same PREFIX and DESTDIR)
+## uninstall: remove the installed files (same PREFIX and DESTDIR as install)
 uninstall:
 	rm -f $(addprefix $(DESTDIR)$(LIBDIR)/,$(SONAME) $(CPP_SONAME) librdkafka.so librdkafka++.so librdkafka.a librdkafka++.a)
 	rm -f $(addprefix $(DESTDIR)$(PKGCONFDIR)/,$(addsuffix .pc,$(PC_NAMES)))

@@ -1,5 +1,5 @@
 # The library: build/lib/librdkafka.so.1, librdkafka.so, librdkafka.a and the
-# pkg-config files that make them usable in place.
+# pkg-config files for use without an installation.
 
 LIB_DIR     := $(BUILD)/lib
 PC_DIR      := $(LIB_DIR)/pkgconfig
@@ -7,7 +7,7 @@ INCLUDE_DIR := $(BUILD)/include/librdkafka
 SONAME      := librdkafka.so.1
 HEADERS     := include/rdkafka.h include/rdkafka_mock.h include/rdkafkacpp.h
 
-# What programs compare against: the librdkafka release whose API this is.
+# The version in the pkg-config files: the librdkafka release whose API is implemented.
 # tests/install checks that it equals RD_KAFKA_VERSION of the header.
 API_VERSION := 2.16.0
 
@@ -16,8 +16,8 @@ PC_NAMES := rdkafka rdkafka-static rdkafka++ rdkafka++-static
 RUST_LIB := $(TARGET_DIR)/release/librdkafka.a
 EXPORTS  := packaging/rdkafka.map
 
-# What the Rust standard library needs from the system. The unwinder is not here:
-# C compilers add the right one by themselves, for -static links as well.
+# System libraries that the Rust standard library needs. The unwinder is not listed:
+# C compilers add the right one, also with -static.
 SYSTEM_LIBS := -lpthread -lm -ldl -lrt
 
 SHARED_LDFLAGS := -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(EXPORTS) \
@@ -31,8 +31,8 @@ FORCE:
 lib: $(LIB_DIR)/librdkafka.so $(LIB_DIR)/librdkafka.a $(LIB_DIR)/librdkafka++.so $(LIB_DIR)/librdkafka++.a \
 	$(addprefix $(PC_DIR)/,$(addsuffix .pc,$(PC_NAMES))) $(addprefix $(INCLUDE_DIR)/,$(notdir $(HEADERS)))
 
-# Cargo decides whether there is anything to do. The crate type is given here
-# because link-time optimisation only happens when no rlib is asked for as well.
+# Always runs cargo, which rebuilds only what has changed. The crate type is set here
+# because link-time optimisation is only done when no rlib is built as well.
 $(RUST_LIB): FORCE
 	@$(CARGO) rustc -q --release -p ottla-capi --lib --crate-type staticlib
 
@@ -54,7 +54,7 @@ $(LIB_DIR)/librdkafka.a: $(RUST_LIB) packaging/static.ld
 	@rm -f $@ $(BUILD)/obj/rdkafka-all.o
 	@ar crsD $@ $(BUILD)/obj/rdkafka.o
 
-# $(call pkgconfig,NAME,PREFIX,LIBDIR,INCLUDEDIR): a .pc file from its template.
+# $(call pkgconfig,NAME,PREFIX,LIBDIR,INCLUDEDIR): generates a .pc file from its template.
 pkgconfig = sed -e 's|@PREFIX@|$(2)|' -e 's|@LIBDIR@|$(3)|' -e 's|@INCLUDEDIR@|$(4)|' \
 	-e 's|@VERSION@|$(API_VERSION)|' -e 's|@SYSTEM_LIBS@|$(SYSTEM_LIBS)|' packaging/$(1).pc.in
 
@@ -62,7 +62,7 @@ $(PC_DIR)/%.pc: packaging/%.pc.in mk/lib.mk
 	@mkdir -p $(@D)
 	@$(call pkgconfig,$*,$(abspath $(BUILD)),$${prefix}/lib,$${prefix}/include) > $@
 
-# Headers are also found as <librdkafka/rdkafka.h>, as after an installation.
+# Links the headers to include them as <librdkafka/rdkafka.h>, as after an installation.
 $(INCLUDE_DIR)/%.h: include/%.h
 	@mkdir -p $(@D)
 	@ln -sf ../../../include/$*.h $@

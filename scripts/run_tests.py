@@ -1,10 +1,10 @@
-"""Runs the project's tests: one line a suite, details only of what failed.
+"""Runs the project's tests: prints one line for each suite, and details only of failures.
 
     python3 scripts/run_tests.py [--fast] [--list] [SUITE...]
 
-The last line is "N passed, N failed". A suite that cannot run says SKIP and why;
-with CI=true in the environment that is a failure. Exit status 1 when something
-failed or nothing ran. Full output of each suite: build/test/SUITE.log.
+The last line is "N passed, N failed". A suite that cannot run prints SKIP and the reason;
+with CI=true in the environment a skipped suite that needs Kafka is a failure. Exit status 1
+when a test failed or none ran. Full output of each suite: build/test/SUITE.log.
 """
 
 import argparse
@@ -26,7 +26,7 @@ CARGO = os.environ.get("CARGO", "cargo")
 CC = os.environ.get("CC", "cc")
 CXX = os.environ.get("CXX", "c++")
 
-# Exit status by which a test program says that it cannot run here.
+# Exit status of a test program that cannot run on this machine.
 SKIPPED = 77
 FAILURE_LINES_MAX = 60
 
@@ -47,12 +47,12 @@ class Result:
         self.skipped = "; ".join(filter(None, [self.skipped, other.skipped]))
 
 
-# Processes of the suites that run, of all lanes.
+# Processes of the running suites of all lanes.
 _running = set()
 
 
 def execute(command, timeout_s, env=None):
-    """Runs a command in a process group of its own; returns (status, output)."""
+    """Runs a command in a separate process group; returns (status, output)."""
     process = subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         env={**os.environ, **(env or {})}, start_new_session=True,
@@ -88,7 +88,7 @@ def end(process):
 
 
 def single(*command, timeout_s=900):
-    """A suite that is one command and counts as one test."""
+    """Returns a suite that runs one command and counts as one test."""
     def run():
         status, output = execute(list(command), timeout_s)
         return Result(int(status == 0), int(status != 0), output)
@@ -96,13 +96,13 @@ def single(*command, timeout_s=900):
 
 
 def rust():
-    """All of the workspace's unit, integration and documentation tests."""
+    """Runs the workspace's unit, integration and documentation tests."""
     status, output = execute([CARGO, "test", "--workspace", "--no-fail-fast"], 1500)
     counts = re.findall(r"^test result: \w+\. (\d+) passed; (\d+) failed", output, re.M)
     passed = sum(int(p) for p, _ in counts)
     failed = sum(int(f) for _, f in counts)
     if status != 0 and failed == 0:
-        failed = 1  # it did not compile, or a test process died
+        failed = 1  # a compilation error, or a test process that crashed
     return Result(passed, failed, output if failed == 0 else rust_failures(output))
 
 
@@ -121,21 +121,21 @@ def models():
 
 
 def rust_failures(output):
-    """The part of cargo's output that says what failed."""
+    """Returns the part of cargo's output that describes the failures."""
     kept = [part for part in re.findall(r"^failures:\n(.*?)^test result", output, re.M | re.S)]
     errors = [line for line in output.splitlines() if line.startswith(("error", "test result: FAILED"))]
     return output if not kept else "\n".join(kept) + "\n" + "\n".join(errors)
 
 
 def programs(folder, build, libraries):
-    """The sources of tests/FOLDER: each a program that links the library and exits with 0. `build` is the compiler's
-    command without file names."""
+    """Returns a suite of the sources of tests/FOLDER, each a program that links the library and exits with 0 on success.
+    `build` is the compiler's command without file names."""
     def suite():
         suffix = ".cpp" if folder == "cpp" else ".c"
         sources = sorted((ROOT / "tests" / folder).glob("*" + suffix))
         total = Result()
         if not sources:
-            total.skipped = f"tests/{folder} holds no program"
+            total.skipped = f"tests/{folder} contains no program"
         for source in sources:
             total.add(program(source, build, libraries))
         return total
@@ -177,10 +177,10 @@ SANITIZER_REPORT = re.compile(r"ERROR: \w+Sanitizer|: runtime error: ")
 
 
 def memory():
-    """The C tests again with AddressSanitizer, whose allocator then serves the library, too: leaks on either side, frees
-    of what is none, and memory that the programs or the C library's functions use after it was freed or beyond its end.
-    The suite c judges the results of the cases: here time runs differently."""
-    # Warnings are judged there as well: sanitizers have the compiler see other paths.
+    """Runs the C tests with AddressSanitizer, whose allocator also serves the library: detects leaks on either side, invalid
+    frees, and use after free or out of bounds by the programs or the C library's functions. Only sanitizer reports and
+    crashes are failures: failed cases are left to the suite c, since timing differs under the sanitizer."""
+    # With sanitizers the compiler analyses other paths and warns differently; the suite c compiles without this option.
     build = [CC, "-std=gnu11", "-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-Wno-format-truncation"]
     canary = ROOT / "tests" / "c" / "canary" / "leak.c"
     status, output = sanitized(canary, build)
@@ -207,8 +207,8 @@ def sanitized(source, build):
 
 
 def cpp():
-    """The C++ interface: programs in the oldest C++ that the library is for, with the library itself under
-    AddressSanitizer, and in a newer one; and the header against the list of what programs rely on."""
+    """Tests the C++ interface: the programs in C++11, the oldest supported standard, with the C++ library under
+    AddressSanitizer; the programs in C++17; and the header against the list of declarations that programs use."""
     if shutil.which(CXX) is None:
         return Result(skipped=f"no C++ compiler {CXX} (make deps)")
     sanitize = "-fsanitize=address,undefined"
@@ -231,7 +231,7 @@ def last_line(text):
 
 
 def python_tests(folder, timeout_s=900):
-    """unittest files test_*.py of a folder."""
+    """Returns a suite of the unittest files test_*.py of a folder."""
     def run():
         status, output = execute(
             [sys.executable, "-m", "unittest", "discover", "-v", "-s", folder, "-t", folder], timeout_s)
@@ -252,7 +252,7 @@ def unittest_result(status, output):
     if status != 0 and failed == 0:
         failed = 1
     if failed:
-        # Only the reports of what failed, not the list of all tests.
+        # Only the reports of the failures, not the list of all tests.
         _, _, output = output.partition("\n======")
     return Result(passed, failed, output, "; ".join(skipped))
 
@@ -262,8 +262,8 @@ TOOLS = ROOT / ".cache" / "tools" / "bin"
 
 
 def deny():
-    """The dependency policy, deny.toml. Advisories are checked where their database was fetched before: none is
-    fetched for them here."""
+    """Checks the dependency policy, deny.toml. Advisories are checked only when their database is in cargo's home
+    folder; it is not downloaded here."""
     path = f"{TOOLS}{os.pathsep}{os.environ.get('PATH', '')}"
     if shutil.which("cargo-deny", path=path) is None:
         return Result(skipped="cargo-deny is not installed (make deny)")
@@ -278,20 +278,21 @@ def deny():
 
 
 def manuals():
-    """The documents that are generated from tables."""
+    """Checks that the generated documents match the tables that they are generated from."""
     total = Result()
     for command in ("gen-config", "gen-stats", "gen-architecture"):
         total.add(single(CARGO, "xtask", command, "--check")())
     return total
 
 
-# Worlds with the same seeds in every run: what fails here was broken by a change. Looking for new failures, in worlds from
-# the clock, is for make soak.
+# Number of worlds, with the same seeds in every run: a failure is caused by a change. `make soak` searches for new
+# failures in worlds with seeds from the clock.
 SIM_WORLDS = 600
 
 
 def sim():
-    """The simulator: worlds from fixed seeds, worlds that once failed, and every deliberate bug noticed."""
+    """Runs the simulator: worlds from fixed seeds, worlds that failed in the past, and every deliberate bug, which the
+    checks must detect."""
     status, output = execute([CARGO, "build", "-q", "--profile", "sim", "-p", "ottla-sim"], 900)
     if status != 0:
         return Result(0, 1, output)
@@ -305,12 +306,12 @@ def sim():
 
 
 def manual():
-    """The manual's statements, each a test, on a scripted broker."""
+    """Tests the statements of librdkafka's manual on a scripted broker, one test for each."""
     status, output = execute([sys.executable, "tests/manual/run.py"], 900)
     return unittest_result(status, output)
 
 
-# Name, what it needs besides a build ("kafka": brokers), function.
+# Name, requirement besides a build ("kafka": brokers), function.
 CHECKS = [
     ("fmt", "", single(CARGO, "fmt", "--all", "--check")),
     ("clippy", "", single(CARGO, "clippy", "-q", "--workspace", "--all-targets", "--", "-D", "warnings")),
@@ -338,14 +339,15 @@ REAL = [
 # These do not look at the clock.
 PROOFS = [("sim", "", sim), ("models", "", models), ("memory", "", memory)]
 
-# Stages follow one another; the lanes of a stage run side by side. Suites that measure time run alone, but for the tests on
-# real brokers: those wait most of the time, are patient, and come before what runs beside them.
+# Stages run one after the other; the lanes of a stage run in parallel. Suites that measure time run alone. The exception
+# are the tests on real brokers: they wait most of the time, have long timeouts, and run at a higher priority than the
+# other lanes of their stage.
 STAGES = [[CHECKS, LIBRARY], [PROGRAMS], [REAL, PROOFS]]
 
 
 def main():
     parser = argparse.ArgumentParser(description="Run the project's tests")
-    parser.add_argument("--fast", action="store_true", help="leave out what needs Kafka brokers")
+    parser.add_argument("--fast", action="store_true", help="leave out the suites that need Kafka brokers")
     parser.add_argument("--list", action="store_true", help="list the suites")
     parser.add_argument("suites", nargs="*", metavar="SUITE")
     args = parser.parse_args()
@@ -355,8 +357,8 @@ def main():
         return 0
     for name in args.suites:
         if name not in known:
-            parser.error(f"no suite {name!r}: there are {', '.join(known)}")
-    # A suite that was stopped must not leave brokers behind.
+            parser.error(f"no suite {name!r}: the suites are {', '.join(known)}")
+    # SIGTERM ends the suites, so that no brokers remain.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     if not args.suites:
         subprocess.run(["sh", str(ROOT / "scripts" / "setup.sh")], cwd=ROOT)
@@ -386,7 +388,7 @@ class Tally:
         (LOGS / f"{name}.log").write_text(result.output)
         if result.skipped and self.in_ci and needs == "kafka":
             result.failed += 1
-            result.output += f"\nskipped, which CI=true does not allow: {result.skipped}\n"
+            result.output += f"\nskipped, which is a failure with CI=true: {result.skipped}\n"
         with self.lock:
             report(name, result, time.monotonic() - start)
             self.passed += result.passed
@@ -401,9 +403,9 @@ class Tally:
 
 
 def run_stage(lanes, tally):
-    """Runs the first lane here and the others in threads, with less of the processors."""
+    """Runs the first lane in this thread and the others in further threads at a lower priority."""
     def lane(suites, nice):
-        # Of this thread, and of what it starts.
+        # Applies to this thread and to the processes that it starts.
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
         for suite in suites:
             if not stopped.is_set():

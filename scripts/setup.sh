@@ -1,13 +1,13 @@
 #!/bin/sh
-# Installs the system packages that building and testing use, through apt-get,
-# where that is possible; says what is missing and how to get it where it is not.
-# Exit status: 0 when everything that a build needs is there.
+# Installs the system packages that building and testing use with apt-get (as root),
+# and lists the packages that are still missing.
+# Exit status: 0 when everything that a build needs is installed.
 #
 #   scripts/setup.sh           install what is missing
-#   scripts/setup.sh --check   only say what is missing
+#   scripts/setup.sh --check   only list what is missing
 set -u
 
-# program:debian package:what for ("build" programs are required)
+# program:Debian package:purpose (programs with the purpose "build" are required)
 wanted='
 cc:gcc:build
 c++:g++:build

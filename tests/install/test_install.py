@@ -1,4 +1,4 @@
-"""What `make install` leaves: files, pkg-config, and programs that build with it."""
+"""Tests of `make install`: the installed files, pkg-config, and programs that build with them."""
 
 import os
 import re
@@ -72,7 +72,7 @@ def run(*command, env=None):
 
 
 def make(*args):
-    # Not a part of a make that may be running us.
+    # Independent of a make that may have started these tests.
     return run("make", "--no-print-directory", *args, env={"MAKEFLAGS": "", "MAKELEVEL": ""})
 
 
@@ -137,7 +137,7 @@ class Install(unittest.TestCase):
         self.check_runs(target)
         self.assertNotIn("librdkafka", run("readelf", "-d", target))
 
-    def test_a_program_that_is_static_altogether(self):
+    def test_a_fully_static_program(self):
         flags = self.pkg_config("--cflags", "--libs", "rdkafka-static")
         # glibc warns that getaddrinfo needs its shared parts at run time.
         self.check_runs(self.build("all-static", ["-static", *flags]))
@@ -165,7 +165,7 @@ class Install(unittest.TestCase):
         flags = self.pkg_config("--cflags", "--libs", "rdkafka-static")
         self.check_runs(self.build("both", flags, user, library))
 
-    def test_a_staged_installation_knows_its_final_place(self):
+    def test_a_staged_installation_names_its_final_prefix(self):
         stage = self.folder / "stage"
         make("install", f"DESTDIR={stage}", "PREFIX=/opt/kafka")
         self.assertEqual(files(stage / "opt" / "kafka"), INSTALLED)
@@ -173,14 +173,14 @@ class Install(unittest.TestCase):
         text = (stage / "opt/kafka/lib/pkgconfig/rdkafka.pc").read_text()
         self.assertIn("prefix=/opt/kafka\n", text)
         self.assertNotIn(str(stage), text)
-        # Cross builds find it through a system root.
+        # Cross builds use it through a system root.
         staged = {"PKG_CONFIG_PATH": str(stage / "opt/kafka/lib/pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": str(stage)}
         target = self.build("staged", self.pkg_config("--cflags", "--libs", "rdkafka-static", env=staged))
         self.check_runs(target)
         make("uninstall", f"DESTDIR={stage}", "PREFIX=/opt/kafka")
         self.assertEqual(files(stage), set())
 
-    def test_the_version_is_the_headers(self):
+    def test_the_version_equals_the_headers(self):
         major, minor, revision = (self.version >> 24, self.version >> 16 & 0xff, self.version >> 8 & 0xff)
         for name in ("rdkafka", "rdkafka-static", "rdkafka++", "rdkafka++-static"):
             self.assertEqual(self.pkg_config("--modversion", name), [f"{major}.{minor}.{revision}"])
@@ -211,7 +211,7 @@ class Install(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    """The README's examples are compiled, so that they stay true."""
+    """Compiles the README's examples."""
 
     def check_compiles(self, language, compiler, libraries):
         text = (ROOT / "README.md").read_text()
@@ -229,7 +229,7 @@ class Readme(unittest.TestCase):
     def test_the_cpp_example_compiles(self):
         self.check_compiles("cpp", [CXX, "-std=c++11"], ["-lrdkafka++", "-lrdkafka"])
 
-    def test_it_starts_with_the_two_commands(self):
+    def test_the_readme_begins_with_make_demo_and_make_test(self):
         text = (ROOT / "README.md").read_text()
         first = re.search(r"^```sh\n(.*?)^```", text, re.M | re.S).group(1)
         commands = [line.split("#")[0].strip() for line in first.splitlines() if line.strip()]

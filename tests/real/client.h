@@ -1,4 +1,4 @@
-/* Shared parts of the clients of these tests. */
+/* Shared parts of the test clients in C. */
 
 #ifndef OTTLA_TESTS_REAL_CLIENT_H
 #define OTTLA_TESTS_REAL_CLIENT_H
@@ -24,7 +24,7 @@ static void set_or_exit(rd_kafka_conf_t *conf, const char *name, const char *val
     }
 }
 
-/* A configuration with these PROPERTY=VALUE, whose texts are changed. */
+/* Returns a configuration with these PROPERTY=VALUE strings, which are modified. Exits with 2 on an error. */
 static rd_kafka_conf_t *conf_or_exit(const char *brokers, int properties, char **property) {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     set_or_exit(conf, "bootstrap.servers", brokers);

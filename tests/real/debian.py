@@ -1,4 +1,4 @@
-"""Debian's packages, unpacked in .cache without installing them."""
+"""Downloads Debian packages and unpacks them in .cache, without an installation."""
 
 import os
 import shutil
@@ -12,13 +12,13 @@ class Unavailable(Exception):
 
 
 def unpacked(name, packages):
-    """Returns the folder .cache/NAME into which the packages are unpacked, fetched with apt-get when it is not there."""
+    """Returns the folder .cache/NAME with the unpacked packages; downloads them with apt-get when it does not exist."""
     folder = kafka.ROOT / ".cache" / name
     if folder.exists():
         return folder
     for program in ("apt-get", "dpkg"):
         if shutil.which(program) is None:
-            raise Unavailable(f"{program} is not there: Debian's packages cannot be had")
+            raise Unavailable(f"{program} is not installed: Debian's packages cannot be downloaded")
     fresh = folder.with_name(f"{name}-fetching")
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir(parents=True)

@@ -1,14 +1,14 @@
-"""The library on brokers of every generation that needs ZooKeeper, 0.8.2 to 2.8.
+"""Tests the library on brokers of every generation that requires ZooKeeper, 0.8.2 to 2.8.
 
     make generations [VERSIONS="0.9.0.1 1.1.1"]    or
     python3 tests/real/generations.py [VERSION]...
 
-One broker of each is started, and generations_client.py, in Debian's Python on this
-library, does there what that broker can and what it cannot: the first must work, the
-second fail with an error that says so. Brokers before 0.10 do not tell what they know;
-the client is told by `broker.version.fallback`. Exit status 1 when something is amiss.
+For each version one broker is started, and generations_client.py runs in Debian's
+Python with this library: operations that the broker supports must succeed, the others
+must fail with an error that names the reason. Brokers before 0.10 do not report their
+API versions; `broker.version.fallback` configures them. Exit status 1 when a check fails.
 
-Kafka comes from Maven Central into .cache/kafka/VERSION once; it needs Java 17.
+The first run downloads Kafka from Maven Central into .cache/kafka/VERSION; it needs Java 17.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ import debian_python
 import kafka
 import support
 
-# With the Scala version of which each has jars, and what it needs besides.
+# Kafka version: (Scala version of its jars, additional dependencies).
 ARTIFACTS = {
     "0.8.2.2": ("2.10", ()),
     "0.9.0.1": ("2.11", ()),
@@ -34,7 +34,7 @@ ARTIFACTS = {
     "1.1.1": ("2.12", ("org.slf4j:slf4j-log4j12:1.7.25",)),
     "2.8.2": ("2.13", ()),
 }
-# Not available, and not needed.
+# Dependencies that are neither available nor needed.
 EXCLUDED = ("com.sun.jdmk:jmxtools", "com.sun.jmx:jmxri", "javax.jms:jms")
 
 CLIENT = Path(__file__).with_name("generations_client.py")
@@ -51,7 +51,7 @@ def numbers(version):
     return tuple(int(part) for part in version.split("."))
 
 
-# ---- getting them ------------------------------------------------------------
+# ---- downloading the brokers -------------------------------------------------
 
 
 def dependency(coordinates, more=""):
@@ -75,14 +75,14 @@ def pom(version):
 
 
 def fetch(version):
-    """The folder of its jars."""
+    """Returns the folder of a version's jars."""
     libs, problem = kafka.jars(version, pom(version))
     if problem:
         raise kafka.Unavailable(f"Kafka {version} could not be fetched: {problem}")
     return libs
 
 
-# ---- starting them -----------------------------------------------------------
+# ---- starting the brokers ----------------------------------------------------
 
 
 def broker_properties(version, folder, port, zookeeper):
@@ -120,7 +120,7 @@ def broker(version):
     (folder / "zookeeper.properties").write_text(
         f"dataDir={folder / 'zookeeper'}\nclientPort={zookeeper}\nadmin.enableServer=false\n")
     (folder / "server.properties").write_text(broker_properties(version, folder, port, zookeeper))
-    # Their scripts do not recognize versions of Java after 8.
+    # These versions do not recognize versions of Java after 8.
     options = ("-Xmx512m", "-Djava.specification.version=1.8", f"-Dlog4j.configuration=file:{folder}/log4j.properties")
     processes = []
     try:
@@ -153,17 +153,17 @@ def wait_for(process, port, log):
         time.sleep(0.1)
 
 
-# ---- what is done there ------------------------------------------------------
+# ---- running the client ------------------------------------------------------
 
 
 def run(version):
     """Runs the client on a broker of this version. Returns true when every check passed."""
-    told = {}
+    properties = {}
     if numbers(version) < (0, 10):
-        told = {"api.version.request": False, "broker.version.fallback": version, "log_level": 3}
+        properties = {"api.version.request": False, "broker.version.fallback": version, "log_level": 3}
     begin = time.monotonic()
     with broker(version) as bootstrap:
-        command = [debian_python.interpreter(), str(CLIENT), bootstrap, version, json.dumps(told)]
+        command = [debian_python.interpreter(), str(CLIENT), bootstrap, version, json.dumps(properties)]
         try:
             done = subprocess.run(command, env=debian_python.environment(support.LIB_DIR), timeout=CLIENT_TIMEOUT_S)
             good = done.returncode == 0

@@ -2,14 +2,14 @@
  *
  *   group_member BROKERS GROUP TOPIC [PROPERTY=VALUE]...
  *
- * Processes messages (by saying so), and commits what it has processed about ten times a second and
- * before it gives partitions up. Standard output, times in milliseconds of the monotonic clock:
+ * Processes messages by printing them, and commits processed offsets about ten times a second and
+ * before it releases partitions. Standard output, times in milliseconds of the monotonic clock:
  *
  *   assigned TIME PARTITION...
- *   revoked TIME PARTITION...        it has committed before, and then let go of them
- *   lost TIME PARTITION...           they were another member's already
- *   message TIME PARTITION OFFSET AGE      processed; AGE: since its timestamp
- *   committed TIME PARTITION OFFSET  the group's coordinator has it
+ *   revoked TIME PARTITION...        released, after a commit
+ *   lost TIME PARTITION...           already assigned to another member
+ *   message TIME PARTITION OFFSET AGE      processed; AGE: milliseconds since its timestamp
+ *   committed TIME PARTITION OFFSET  acknowledged by the group's coordinator
  *   error TIME NAME
  *
  * A line is written before its records are committed. On SIGTERM the member leaves the group and ends.
@@ -24,8 +24,8 @@
 
 static volatile sig_atomic_t stopped;
 static const char *topic_name;
-/* Offset behind the last processed message, and what was last asked to be committed; -1: none. */
-static int64_t processed[PARTITIONS_MAX], asked[PARTITIONS_MAX];
+/* Offset after the last processed message, and the offset of the last commit request; -1: none. */
+static int64_t processed[PARTITIONS_MAX], requested[PARTITIONS_MAX];
 
 static void on_signal(int number) {
     (void)number;
@@ -36,7 +36,7 @@ static long long now_ms(void) {
     return (long long)(now_s() * 1000);
 }
 
-static void say_list(const char *what, const rd_kafka_topic_partition_list_t *list) {
+static void print_list(const char *what, const rd_kafka_topic_partition_list_t *list) {
     printf("%s %lld", what, now_ms());
     for (int i = 0; i < list->cnt; i++)
         printf(" %" PRId32, list->elems[i].partition);
@@ -44,12 +44,12 @@ static void say_list(const char *what, const rd_kafka_topic_partition_list_t *li
     fflush(stdout);
 }
 
-static void say_error(const char *name) {
+static void print_error(const char *name) {
     printf("error %lld %s\n", now_ms(), name);
     fflush(stdout);
 }
 
-static void say_committed(const rd_kafka_topic_partition_list_t *list) {
+static void print_committed(const rd_kafka_topic_partition_list_t *list) {
     for (int i = 0; i < list->cnt; i++)
         if (list->elems[i].err == RD_KAFKA_RESP_ERR_NO_ERROR && list->elems[i].offset >= 0)
             printf("committed %lld %" PRId32 " %" PRId64 "\n", now_ms(), list->elems[i].partition, list->elems[i].offset);
@@ -60,37 +60,37 @@ static void on_commit(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic_pa
     (void)rk;
     (void)opaque;
     if (err)
-        say_error(rd_kafka_err2name(err));
+        print_error(rd_kafka_err2name(err));
     else
-        say_committed(list);
+        print_committed(list);
 }
 
-/* Commits what was processed since the last time; with `only`, of these partitions, and waits for it. */
+/* Commits offsets processed since the last request; with `only`, all processed offsets of these partitions, and waits. */
 static void commit(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *only) {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(16);
 
     fflush(stdout);
     for (int p = 0; p < PARTITIONS_MAX; p++) {
-        if (processed[p] < 0 || (processed[p] == asked[p] && !only))
+        if (processed[p] < 0 || (processed[p] == requested[p] && !only))
             continue;
         if (only && !rd_kafka_topic_partition_list_find((rd_kafka_topic_partition_list_t *)only, topic_name, p))
             continue;
         rd_kafka_topic_partition_list_add(list, topic_name, p)->offset = processed[p];
-        asked[p] = processed[p];
+        requested[p] = processed[p];
     }
     if (list->cnt > 0) {
         rd_kafka_resp_err_t err = rd_kafka_commit(rk, list, only == NULL);
         if (err)
-            say_error(rd_kafka_err2name(err));
+            print_error(rd_kafka_err2name(err));
         else if (only)
-            say_committed(list);
+            print_committed(list);
     }
     rd_kafka_topic_partition_list_destroy(list);
 }
 
 static void forget(const rd_kafka_topic_partition_list_t *list) {
     for (int i = 0; i < list->cnt; i++)
-        processed[list->elems[i].partition] = asked[list->elems[i].partition] = -1;
+        processed[list->elems[i].partition] = requested[list->elems[i].partition] = -1;
 }
 
 static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic_partition_list_t *list, void *opaque) {
@@ -101,7 +101,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
     (void)opaque;
     if (err == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
         forget(list);
-        say_list("assigned", list);
+        print_list("assigned", list);
         if (incremental)
             error = rd_kafka_incremental_assign(rk, list);
         else
@@ -111,7 +111,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
         if (!lost)
             commit(rk, list);
         forget(list);
-        say_list(lost ? "lost" : "revoked", list);
+        print_list(lost ? "lost" : "revoked", list);
         if (incremental)
             error = rd_kafka_incremental_unassign(rk, list);
         else
@@ -120,11 +120,11 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t err, rd_kafka_topic
         failed = err;
     }
     if (error) {
-        say_error(rd_kafka_error_name(error));
+        print_error(rd_kafka_error_name(error));
         rd_kafka_error_destroy(error);
     }
     if (failed)
-        say_error(rd_kafka_err2name(failed));
+        print_error(rd_kafka_err2name(failed));
 }
 
 static void process(const rd_kafka_message_t *message) {
@@ -143,7 +143,7 @@ int main(int argc, char **argv) {
     }
     topic_name = argv[3];
     memset(processed, 0xff, sizeof(processed));
-    memset(asked, 0xff, sizeof(asked));
+    memset(requested, 0xff, sizeof(requested));
     rd_kafka_conf_t *conf = conf_or_exit(argv[1], argc - 4, argv + 4);
     set_or_exit(conf, "group.id", argv[2]);
     set_or_exit(conf, "enable.auto.commit", "false");
@@ -164,7 +164,7 @@ int main(int argc, char **argv) {
     for (double commit_at = now_s() + COMMIT_EVERY_S; !stopped;) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(rk, 50);
         if (message && message->err)
-            say_error(rd_kafka_err2name(message->err));
+            print_error(rd_kafka_err2name(message->err));
         else if (message)
             process(message);
         if (message)

@@ -1,17 +1,17 @@
-"""A consumer group whose members join, leave and are killed while a producer writes, with checks of the result.
+"""Soak test of a consumer group: members join, leave and are killed while a producer writes.
 
     make soak-groups [MINUTES=10] [PROTOCOL=range]         or
     python3 tests/real/groups.py [--minutes 10] [--protocol range] [--members 20] [--seed N]
 
-Up to 20 members (group_member.c), each a process, read what a producer writes, commit what they
-have processed, and say what they do. Prints the seed first; the same seed gives the same
-order of events. Judged afterwards, from what members said:
+Up to 20 members (group_member.c), each a process, read a producer's messages, commit processed
+messages, and print their actions. Prints the seed first; the same seed results in the same
+order of events. The members' output is checked at the end:
 
-- every stored message was processed, so none is lost or skipped;
-- within a stay (from a partition's assignment to its end) messages come in order, without gaps, and the
-  first is not below what was committed before: no position goes back;
-- two stays of one partition do not overlap, unless the earlier member was killed or told that it lost it;
-- from being appended to being processed no message takes longer than a dead member's session and a rebalance.
+- every stored message was processed: none is lost or skipped;
+- within a stay (from a partition's assignment to its end) messages arrive in order, without gaps, and the
+  first is not below the last offset committed earlier: no position moves back;
+- two stays of one partition do not overlap, unless the earlier member was killed or its loss was reported to it;
+- the time from append to processing is at most a dead member's session timeout and a rebalance.
 """
 
 import argparse
@@ -30,9 +30,9 @@ import support
 PROGRAM = "tests/real/group_member.c"
 PARTITIONS = 40
 SESSION_S = 6
-# After the end of a session the group rebalances, which takes longer on few cores.
+# Maximum duration of the rebalance that follows the end of a session, with a margin for few cores.
 REBALANCE_S = 8
-# One death at a time: while a rebalance waits for a dead member, another death would make it wait again.
+# Minimum interval of kills: another kill would prolong a rebalance that waits for a killed member.
 KILLS_APART_S = SESSION_S + REBALANCE_S
 
 CLASSIC = (f"session.timeout.ms={SESSION_S * 1000}", "heartbeat.interval.ms=1000")
@@ -40,7 +40,7 @@ PROTOCOLS = {
     "range": (*CLASSIC, "partition.assignment.strategy=range"),
     "roundrobin": (*CLASSIC, "partition.assignment.strategy=roundrobin"),
     "cooperative-sticky": (*CLASSIC, "partition.assignment.strategy=cooperative-sticky"),
-    # Sessions and heartbeats are the brokers' affair.
+    # The brokers set the session timeout and the heartbeat interval.
     "consumer": ("group.protocol=consumer",),
 }
 BROKERS = {
@@ -50,7 +50,7 @@ BROKERS = {
 
 
 class Stay:
-    """A partition's time with a member."""
+    """The period of a partition's assignment to a member."""
 
     def __init__(self, member, partition, begin):
         self.member = member
@@ -63,7 +63,7 @@ class Stay:
 
 
 class Member:
-    """A group_member in the background."""
+    """A group_member process in the background."""
 
     def __init__(self, number, cluster, group, topic, properties):
         self.number = number
@@ -81,12 +81,12 @@ class Member:
 
     def _read(self):
         for line in self.process.stdout:
-            if line.endswith("\n"):  # not what a killed process was about to say
+            if line.endswith("\n"):  # a killed process may leave an incomplete line
                 what, at, *rest = line.split()
-                self._hear(what, int(at), rest)
+                self._handle(what, int(at), rest)
         self.process.stdout.close()
 
-    def _hear(self, what, at, rest):
+    def _handle(self, what, at, rest):
         if what == "error":
             self.errors[rest[0]] += 1
             return
@@ -104,7 +104,7 @@ class Member:
             if partition in self.held:
                 self.held[partition].offsets.append(offset)
             else:
-                self.strange.append(f"member {self.number} got {partition}@{offset} without having the partition")
+                self.strange.append(f"member {self.number} received {partition}@{offset} without the partition's assignment")
         elif what == "committed":
             partition, offset = numbers
             if partition in self.held:
@@ -113,7 +113,7 @@ class Member:
     def _end(self, partition, at, why):
         stay = self.held.pop(partition, None)
         if stay is None:
-            self.strange.append(f"member {self.number} gave up {partition}, which it did not have")
+            self.strange.append(f"member {self.number} revoked {partition}, which was not assigned to it")
         else:
             stay.end, stay.why = at, why
 
@@ -122,7 +122,7 @@ class Member:
         self._gone("killed")
 
     def leave(self):
-        """Makes the member leave. Returns complaints about its end."""
+        """Sends SIGTERM: the member leaves the group and ends."""
         self.process.send_signal(signal.SIGTERM)
 
     def wait(self, timeout_s=60):
@@ -130,7 +130,7 @@ class Member:
             status = self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            status = f"still there after {timeout_s} s"
+            status = f"still running after {timeout_s} s"
         if status != 0 and self.killed_at is None:
             self.strange.append(f"member {self.number}: exit status {status}")
         self._gone("ended")
@@ -146,7 +146,7 @@ class Member:
 
 
 class Churn:
-    """The group, its producer, and what happens to them."""
+    """The group, its producer, and the events during a run."""
 
     def __init__(self, cluster, protocol, members=20, per_second=1000, seed=0, kills=True):
         self.cluster = cluster
@@ -156,12 +156,12 @@ class Churn:
         self.properties = PROTOCOLS[protocol]
         self.topic = support.topic_name("churn")
         self.group = f"{self.topic}-group"
-        # Only the group is checked: the time of the producer and of the replicas does not count.
+        # Log-append time excludes the producer's delays, and a single replica those of replication.
         cluster.create_topic(self.topic, PARTITIONS, replication=1, config={"message.timestamp.type": "LogAppendTime"})
         self.present = []
         self.gone = []
         self.events = collections.Counter()
-        self.timeline = []  # (milliseconds, what happened)
+        self.timeline = []  # (milliseconds, event)
         self.per_second = per_second
         self.producer = None
         self.killed = 0
@@ -175,7 +175,7 @@ class Churn:
         self.present.append(Member(number, self.cluster, self.group, self.topic, self.properties))
 
     def remove(self, how):
-        # A broker waits up to five minutes for one that dies before it was ever a member.
+        # A broker waits up to five minutes for a process that ends while it joins for the first time.
         likely = [m for m in self.present if how is not Member.kill or m.held] or self.present
         member = self.chance.choice(likely)
         self.present.remove(member)
@@ -184,7 +184,7 @@ class Churn:
         how(member)
 
     def run(self, seconds, pause_s=(0.3, 3)):
-        """Events until the time is up; then waits until all is processed, and ends everything."""
+        """Triggers events for `seconds`, waits until all messages are processed, and stops the producer and the members."""
         try:
             self._run(seconds, pause_s)
         finally:
@@ -195,7 +195,7 @@ class Churn:
     def _run(self, seconds, pause_s):
         for _ in range(self.most):
             self.join()
-        self.wait_until(lambda: all(m.held for m in self.present), "the group comes about")
+        self.wait_until(lambda: all(m.held for m in self.present), "every member has partitions")
         self.producer = steady.Run(self.cluster, self.topic, steady.FOREVER, self.per_second, "linger.ms=5")
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -236,7 +236,7 @@ class Churn:
         end = time.monotonic() + timeout_s
         while not condition():
             if time.monotonic() > end or any(m.process.poll() is not None for m in self.present):
-                raise AssertionError(f"not so after {timeout_s} s, or a member has ended: {what}")
+                raise AssertionError(f"not reached in {timeout_s} s, or a member has ended: {what}")
             time.sleep(0.05)
 
     def unprocessed(self):
@@ -247,7 +247,7 @@ class Churn:
     def members(self):
         return self.present + self.gone
 
-    # -- what is wrong, as texts
+    # -- checks
 
     def complaints(self):
         found = [text for m in self.members() for text in m.strange]
@@ -267,7 +267,7 @@ class Churn:
         return found
 
     def slowest(self):
-        """(milliseconds waited, time, partition) of the message that waited longest to be processed for the first time."""
+        """Returns (wait in milliseconds, time, partition) of the message with the longest wait until its first processing."""
         first = {}
         for member in self.members():
             for at, partition, offset, age in member.messages:
@@ -295,7 +295,7 @@ class Churn:
 
 
 def overlaps(stays):
-    """Returns the assignments of one partition that overlap although the earlier member was alive and had no loss reported."""
+    """Returns overlaps of one partition's stays whose earlier member was alive and had received no report of a loss."""
     found = []
     for earlier, later in zip(stays, stays[1:]):
         if earlier.why not in ("killed", "lost") and earlier.end > later.begin:
@@ -305,7 +305,7 @@ def overlaps(stays):
 
 
 def disorders(stays):
-    """Returns the records of one partition's assignments that are out of order."""
+    """Returns messages of one partition's stays that are out of order or below an offset that was committed earlier."""
     found = []
     committed = []  # (time, offset) of all stays
     for stay in stays:
@@ -321,13 +321,13 @@ def disorders(stays):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="A group's members come and go while a producer writes")
+    parser = argparse.ArgumentParser(description="Members of a group join, leave and are killed while a producer writes")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--protocol", choices=PROTOCOLS, default="range")
     parser.add_argument("--members", type=int, default=20)
-    parser.add_argument("--per-second", type=int, default=1000, help="messages")
+    parser.add_argument("--per-second", type=int, default=1000, help="messages per second")
     parser.add_argument("--seed", type=int, default=int(time.time()))
-    parser.add_argument("--port", type=int, help="the first broker's")
+    parser.add_argument("--port", type=int, help="the first broker's port")
     args = parser.parse_args()
     print(f"seed {args.seed}, {args.protocol}, {args.members} members, {args.minutes} minutes", flush=True)
     try:

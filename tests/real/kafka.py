@@ -6,14 +6,14 @@ In a test:
         kafka.create_topic("t", partitions=4)
         ... kafka.bootstrap ...
 
-By hand (the brokers stay until `stop`):
+By hand (the brokers run until `stop`):
 
     python3 tests/real/kafka.py start --brokers 2 --base-port 9092 --topic test2:2
     python3 tests/real/kafka.py status
     python3 tests/real/kafka.py stop
 
-Kafka comes from Maven Central into .cache/kafka/VERSION once; later starts need
-no network. OTTLA_KAFKA_VERSION asks for one version.
+The first start downloads Kafka from Maven Central into .cache/kafka/VERSION; later
+starts need no network. OTTLA_KAFKA_VERSION selects a version.
 """
 
 import argparse
@@ -42,7 +42,7 @@ WORK = ROOT / "build" / "real"
 # Newest first: the first available version is used.
 VERSIONS = ["4.3.0", "4.2.0", "4.1.1"]
 
-# Of a record batch: base offset, length, leader epoch, magic, CRC, attributes.
+# Start of a record batch: base offset, length, leader epoch, magic, CRC, attributes.
 BATCH_HEADER = struct.Struct(">qiibIh")
 CODEC_NAMES = ["none", "gzip", "snappy", "lz4", "zstd"]
 
@@ -81,11 +81,11 @@ class StartFailed(Exception):
     """A broker did not start; the text is the end of its log."""
 
 
-# ---- getting Kafka -----------------------------------------------------------
+# ---- downloading Kafka -------------------------------------------------------
 
 
 def fetch(version=None):
-    """Returns (version, folder of its jars), fetched with Maven when not in the cache."""
+    """Returns (version, folder of its jars); downloads them with Maven unless they are in the cache."""
     if shutil.which("java") is None:
         raise Unavailable("java is not installed (make deps, or apt-get install openjdk-17-jre-headless)")
     version = version or os.environ.get("OTTLA_KAFKA_VERSION")
@@ -100,7 +100,7 @@ def fetch(version=None):
 
 
 def jars(version, pom):
-    """Returns the folder of a version's jars, which are fetched by `pom` when not in the cache, and an error or None."""
+    """Returns (folder of a version's jars, error or None); downloads them by `pom` unless they are in the cache."""
     libs = CACHE / version / "libs"
     CACHE.mkdir(parents=True, exist_ok=True)
     with open(CACHE / "lock", "w") as lock:
@@ -130,7 +130,7 @@ def maven(pom, libs):
 
 
 def java_command(libs, main_class, options=(), plugins=None):
-    """`plugins` is a folder of further classes."""
+    """Returns the command that runs a class. `plugins` is a folder of further classes."""
     return ["java", *options, "-cp", f"{libs}/*" + (f":{plugins}" if plugins else ""), main_class]
 
 
@@ -152,13 +152,13 @@ def tool(main_class, *args, stdin=None, timeout_s=120, level="ERROR"):
     return done.stdout
 
 
-# ---- processes that never outlive us -----------------------------------------
+# ---- processes that end with the test runner ---------------------------------
 
 _running = set()
 
 
 def end_with_parent():
-    """Asks the kernel to kill this process when the test runner dies, however it dies."""
+    """Requests SIGKILL for this process from the kernel when the test runner ends, even by a signal."""
     PR_SET_PDEATHSIG = 1
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -204,10 +204,10 @@ def kafka_uuid():
 
 
 class Cluster:
-    """Nodes that are broker and controller at once (KRaft), numbered from 1.
+    """Nodes that are both broker and controller (KRaft), numbered from 1.
 
-    `logs`: a folder for the nodes' logs, which is the cluster's alone and emptied at its start and end; their other files
-    stay in build/real, and without it their logs, too.
+    `logs`: a folder for the nodes' record logs, used by this cluster only and emptied at its start and end; by default
+    they are in the cluster's folder in build/real, which always contains the nodes' other files.
     """
 
     def __init__(self, brokers=1, base_port=None, name=None, config=None, detached=False, version=None, plugins=None,
@@ -243,7 +243,7 @@ class Cluster:
         return ",".join(f"{HOST}:{port}" for port in self.ports)
 
     def address(self, node=None):
-        """Where `node` listens; without a node, one that runs."""
+        """Returns the address of `node`; without a node, of one that runs."""
         if node is None:
             alive = [n for n in self.nodes() if n in self.processes and n not in self.stopped]
             node = alive[0] if alive else 1
@@ -272,7 +272,7 @@ class Cluster:
 
     def _properties(self, node):
         voters = ",".join(f"{n}@{HOST}:{self.controller_ports[n - 1]}" for n in self.nodes())
-        # Offsets and transactions live in few partitions: the machine is small.
+        # Few partitions for offsets and transactions, for small machines.
         settings = {
             "process.roles": "broker,controller",
             "node.id": node,
@@ -307,9 +307,9 @@ class Cluster:
     def _format(self):
         """Writes each node's configuration and its formatted, empty log folder.
 
-        Formatting takes a JVM; all it makes is meta.properties, which names the
-        node, and a first snapshot, which is the same for all. So it is done once
-        for a version and copied.
+        Formatting starts a JVM and writes only meta.properties, which names the
+        node, and a first snapshot, which is the same for all nodes. It is done once
+        for each version; the result is copied.
         """
         template = CACHE / self.version / "formatted"
         cluster_id = kafka_uuid()
@@ -326,7 +326,7 @@ class Cluster:
             shutil.copytree(fresh, staged)
             try:
                 staged.rename(template)
-            except OSError:  # another run was quicker
+            except OSError:  # a concurrent run has created it
                 shutil.rmtree(staged)
             shutil.rmtree(fresh)
         for node in self.nodes():
@@ -338,7 +338,7 @@ class Cluster:
             (folder / "meta.properties").write_text("".join(f"{k}={v}\n" for k, v in values.items()))
 
     def start_node(self, node, wait=True):
-        """Starts a node that is not running, on its old data."""
+        """Starts a stopped node with its existing data."""
         options = ("-Xmx512m", "-Xms512m", "-XX:+UseG1GC", f"-Dlog4j2.configurationFile={self.folder}/log4j2.xml")
         command = java_command(self.libs, "kafka.Kafka", options, self.plugins) + [str(self.folder / f"node-{node}.properties")]
         with open(self.folder / f"node-{node}.log", "ab") as log:
@@ -350,7 +350,7 @@ class Cluster:
             self.wait_until_up()
 
     def wait_until_up(self, timeout_s=START_TIMEOUT_S):
-        """Waits until every node that should run responds with all of them in its metadata."""
+        """Waits until the metadata of every started node lists all started nodes; frozen nodes are left out."""
         end = time.monotonic() + timeout_s
         expected = {n for n in self.processes if n not in self.stopped}
         for node in sorted(expected):
@@ -375,7 +375,7 @@ class Cluster:
         return "\n".join(text.splitlines()[-lines:])
 
     def stop(self):
-        """Kills every node; the data goes, the logs stay in build/real."""
+        """Kills every node and removes their data; their log files remain in build/real."""
         for node in list(self.processes):
             self.kill(node)
         _running.discard(self)
@@ -392,7 +392,7 @@ class Cluster:
             process.send_signal(number)
 
     def kill(self, node):
-        """kill -9, at once; `start_node` brings the node back on its data."""
+        """Kills a node with SIGKILL; `start_node` restarts it with its data."""
         self._signal(node, signal.SIGKILL)
         process = self.processes.pop(node, None)
         self.stopped.discard(node)
@@ -400,7 +400,7 @@ class Cluster:
             process.wait()
 
     def shut_down(self, node, timeout_s=60):
-        """An orderly stop: leaders move away first."""
+        """Stops a node in order: its partitions' leadership moves to other nodes first."""
         self._signal(node, signal.SIGTERM)
         try:
             self.processes[node].wait(timeout_s)
@@ -413,7 +413,7 @@ class Cluster:
         self.start_node(node)
 
     def freeze(self, node):
-        """SIGSTOP: connections stay open, nothing answers."""
+        """Stops a node with SIGSTOP: its connections remain open, but it does not respond."""
         self.stopped.add(node)
         self._signal(node, signal.SIGSTOP)
 
@@ -430,7 +430,7 @@ class Cluster:
 
     def create_topic(self, name, partitions=1, replication=None, config=None):
         wire.create_topic(self.address(), name, partitions, replication or self.count, config)
-        # Every node must have it: a client may use any of them.
+        # Every node must have the topic in its metadata: a client may use any of them.
         for node in self.processes:
             if node not in self.stopped:
                 wire.wait_for_leaders(self.address(node), name, partitions)
@@ -445,11 +445,11 @@ class Cluster:
         return sum(self.end_offsets(topic).values())
 
     def stored_bytes(self, topic):
-        """Bytes of the topic's record batches in the brokers' log files, all replicas together."""
+        """Returns the size in bytes of the topic's record batches in the brokers' log files, the sum of all replicas."""
         return sum(segment.stat().st_size for segment in self.logs.glob(f"node-*/{topic}-*/*.log"))
 
     def codecs(self, topic):
-        """The codecs of the record batches that the brokers stored, read from their log files."""
+        """Returns the codecs of the topic's record batches in the brokers' log files."""
         found = set()
         for segment in self.logs.glob(f"node-*/{topic}-*/*.log"):
             data, at = segment.read_bytes(), 0
@@ -470,7 +470,7 @@ STATE = WORK / "manual.json"
 
 
 def _alive(pid):
-    """Returns true when `pid` is still one of these brokers, and not another process that reuses the number."""
+    """Returns true when `pid` is a running broker, not another process that reuses the number."""
     try:
         return b"kafka.Kafka" in Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -535,13 +535,13 @@ def main():
     start.add_argument("--brokers", type=int, default=1)
     start.add_argument("--base-port", type=int, default=9092, help="the first broker's port")
     start.add_argument("--topic", action="append", default=[], metavar="NAME[:PARTITIONS]")
-    start.add_argument("--replication", type=int, default=1, help="of the topics given here")
+    start.add_argument("--replication", type=int, default=1, help="replication factor of these topics")
     start.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="broker setting")
     start.add_argument("--kafka", metavar="VERSION", help=f"default: the first of {', '.join(VERSIONS)}")
     start.set_defaults(run=manual_start)
-    commands.add_parser("stop", help="stop them").set_defaults(run=manual_stop)
-    commands.add_parser("status", help="say which run").set_defaults(run=manual_status)
-    commands.add_parser("fetch", help="only fetch Kafka into .cache").set_defaults(run=lambda _: print(*fetch()))
+    commands.add_parser("stop", help="stop the brokers").set_defaults(run=manual_stop)
+    commands.add_parser("status", help="list the brokers and their states").set_defaults(run=manual_status)
+    commands.add_parser("fetch", help="only download Kafka into .cache").set_defaults(run=lambda _: print(*fetch()))
     args = parser.parse_args()
     try:
         args.run(args)

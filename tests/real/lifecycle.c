@@ -1,5 +1,5 @@
-/* A client's life: created, a message to each partition, flushed, destroyed. Prints its number of threads when all brokers
- * were connected, and how long it lived.
+/* Creates a client, sends a message to each partition, flushes, and destroys the client. Prints the client's number of
+ * threads while all brokers are connected, its lifetime, and the number of threads that remain.
  *
  *     lifecycle BROKERS TOPIC PARTITIONS [PROPERTY=VALUE ...]
  */
@@ -15,7 +15,7 @@ static void on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *m, void *opaqu
     failed += m->err != RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* Threads of this process. */
+/* Returns the number of threads of this process. */
 static int threads(void) {
     struct dirent *entry;
     DIR *tasks = opendir("/proc/self/task");

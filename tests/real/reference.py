@@ -1,9 +1,9 @@
-"""librdkafka itself, to compare with: the library in the wheel confluent-kafka on PyPI.
+"""librdkafka for comparison: the library in the wheel confluent-kafka on PyPI.
 
     python3 tests/real/reference.py      fetches it and prints its folder
 
-The folder holds it under the name librdkafka.so.1, so that a program runs on it
-through LD_LIBRARY_PATH.
+The folder contains it as librdkafka.so.1, so that LD_LIBRARY_PATH selects it for
+a program.
 """
 
 import os
@@ -24,7 +24,7 @@ class Unavailable(Exception):
 
 
 def fetch():
-    """Returns the folder with librdkafka.so.1, fetched with pip when not in the cache."""
+    """Returns the folder with librdkafka.so.1; downloads it with pip unless it is in the cache."""
     lib = FOLDER / "lib"
     if (lib / "librdkafka.so.1").exists():
         return lib
@@ -38,7 +38,7 @@ def fetch():
     if done.returncode != 0 or not wheels:
         raise Unavailable(f"pip could not download {WHEEL}: {done.stderr.strip()[-300:]}")
     with zipfile.ZipFile(wheels[0]) as wheel:
-        # The library and what it was bundled with; each finds the others in its own folder.
+        # The library and its bundled dependencies, which are looked up in the same folder.
         names = [name for name in wheel.namelist() if name.startswith("confluent_kafka.libs/")]
         wheel.extractall(fresh, names)
     wheels[0].unlink()
@@ -46,7 +46,7 @@ def fetch():
     if len(bundled) != 1:
         raise Unavailable(f"{WHEEL} bundles {bundled}, not one librdkafka")
     (fresh / "confluent_kafka.libs").rename(fresh / "lib")
-    # Under the name that programs look for, beside the name that it calls itself.
+    # Programs load it by this name; the file keeps the name in the wheel.
     (fresh / "lib" / "librdkafka.so.1").symlink_to(bundled[0])
     (fresh / "lib" / "librdkafka.so").symlink_to(bundled[0])
     shutil.rmtree(FOLDER, ignore_errors=True)

@@ -1,8 +1,8 @@
 """Shared parts of the real-Kafka tests: the library under test, one cluster at a time,
-programs run on the library.
+programs that run with the library.
 
-OTTLA_LIB_DIR names the folder of the library under test (default build/lib), so
-that the same tests run on another librdkafka.so.1 and show that they are right.
+OTTLA_LIB_DIR names the folder of the library under test (default build/lib): with
+another librdkafka.so.1 the tests themselves are verified.
 OTTLA_INCLUDE_DIR names the folder of its rdkafka.h (default include).
 """
 
@@ -33,9 +33,9 @@ _unavailable = None
 
 
 def cluster(brokers, ports_from=None):
-    """A running cluster of `brokers` nodes; the one at hand is used again when it fits.
+    """Returns a running cluster of `brokers` nodes: the current one when it matches, else a new one.
 
-    Only one cluster runs at a time. With `ports_from` the first broker listens there.
+    Only one cluster runs at a time. With `ports_from` the first broker listens on that port.
     """
     global _cluster, _unavailable
     if _unavailable:
@@ -68,10 +68,10 @@ def port_is_free(port):
 
 
 def need_library():
-    """Fails when there is no library to test: that is an error, not a reason to skip."""
+    """Fails when the library under test is missing: an error, not a reason to skip."""
     library = LIB_DIR / "librdkafka.so.1"
     if not library.exists():
-        raise AssertionError(f"{library} is not there: run make first")
+        raise AssertionError(f"{library} does not exist: run make first")
 
 
 def need_program(name):
@@ -80,7 +80,7 @@ def need_program(name):
 
 
 def end_soak(found, seed):
-    """Prints the complaints of a soak, and exits with 1 when there are any."""
+    """Prints the complaints of a soak test, and exits with 1 when there are any."""
     for text in found:
         print(f"WRONG: {text}")
     print(f"{len(found)} complaints (seed {seed})")
@@ -129,13 +129,13 @@ def need_cpp_library():
 
 @functools.cache
 def compiled_cpp(source):
-    """The same of a C++ program."""
+    """Compiles one C++ program against the library under test; returns its path."""
     need_cpp_library()
     return compiled_with(CXX11, source, CPP_LIBRARIES)
 
 
 def compiled_with(compiler, source, libraries, include_dir=INCLUDE_DIR, lib_dir=LIB_DIR, kind=""):
-    """Compiles a program against the headers and libraries of these folders; returns its path."""
+    """Compiles a program against the headers and libraries in these folders; returns its path."""
     source = ROOT / source
     target = BIN_DIR / kind / source.suffix[1:] / source.stem
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def compiled_with(compiler, source, libraries, include_dir=INCLUDE_DIR, lib_dir=
 
 
 def lines(count, seed=1, prefix="line"):
-    """`count` different text lines of changing length, compressible as logs are."""
+    """Returns `count` different text lines of varying length, which compress like logs."""
     state = seed
     made = []
     for number in range(count):

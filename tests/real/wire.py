@@ -1,7 +1,7 @@
-"""The few Kafka requests that the harness itself needs, spoken directly.
+"""A minimal Kafka client with the requests that the test harness sends.
 
-Starting a Java tool costs a second or two; asking the broker takes a millisecond.
-This also keeps the harness independent of the library under test.
+Starting a Java tool takes one to two seconds, a request one millisecond. The harness
+also remains independent of the library under test.
 """
 
 import socket
@@ -10,7 +10,7 @@ import time
 
 
 class WireError(Exception):
-    """A broker answered with an error code, or not at all."""
+    """An error code in a broker's response, or a missing response."""
 
     def __init__(self, what, code=None):
         super().__init__(what if code is None else f"{what}: error code {code}")
@@ -62,7 +62,7 @@ class Answer:
 
 
 def call(address, api, body, timeout_s=10.0):
-    """Sends one request on a connection of its own; returns the response's fields."""
+    """Sends one request on a new connection; returns the response's fields."""
     key, version = api
     request = struct.pack(">hhi", key, version, 1) + string("ottla-harness") + body
     host, port = address
@@ -149,7 +149,7 @@ def delete_topic(address, name, timeout_s=30.0):
 
 
 def offset(address, topic, partition, timestamp=LATEST):
-    """The offset for a timestamp, or one of the ends, from the partition's leader."""
+    """Requests an offset from the partition's leader: the one for a timestamp, LATEST or EARLIEST."""
     wanted = string(topic) + array([struct.pack(">iq", partition, timestamp)])
     answer = call(address, LIST_OFFSETS, struct.pack(">i", -1) + array([wanted]))
     answer.take("i")
@@ -163,14 +163,14 @@ def offset(address, topic, partition, timestamp=LATEST):
 
 
 def end_offsets(address, topic):
-    """Partition → end offset, each asked of its leader."""
+    """Returns {partition: end offset}, each requested from the partition's leader."""
     deadline = time.monotonic() + 10
     while True:
         brokers, _, topics = metadata(address, [topic])
         try:
             return {p: offset(brokers[leader], topic, p) for p, leader in sorted(topics[topic].items())}
         except WireError as e:
-            # A leader may move while it is asked.
+            # The leader may change between the two requests.
             if e.code != NOT_LEADER_OR_FOLLOWER or time.monotonic() > deadline:
                 raise
         time.sleep(0.5)
