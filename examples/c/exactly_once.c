@@ -4,7 +4,7 @@
  *
  *     exactly_once BROKERS APPLICATION INSTANCE INPUT OUTPUT [PROPERTY=VALUE]...
  *
- * What it makes is the message with a '+' behind it, in the partition of the same
+ * The output is the message with a '+' appended, in the partition of the same
  * number. Run as many as there are partitions, each with an INSTANCE of its own,
  * which stays the same when it is started again. It runs until Ctrl-C; when the
  * producer cannot go on (another one with its INSTANCE has begun) it exits with 1,
@@ -15,7 +15,7 @@
  *
  *  - Nothing is committed but by the transaction: enable.auto.commit is off.
  *  - Before partitions are given up, what was made of their messages is committed.
- *    When they are lost, it is aborted: somebody else makes it again.
+ *    When they are lost, it is aborted: the next owner processes it again.
  *  - After an abort the consumer goes back to what the group has committed. It asks
  *    for that: a commit whose answer was lost may have happened.
  *  - An error says by itself what may be done: call again, abort, or end.
@@ -33,7 +33,7 @@
 
 enum { COMMIT_INTERVAL_MS = 100, CALL_TIMEOUT_MS = 10 * 1000 };
 
-/* What a step came to. A transaction that is over, in either way, is followed by a new one. */
+/* The result of a step. A transaction that has ended, in either way, is followed by another. */
 enum outcome { DONE, ABORT };
 
 static volatile sig_atomic_t running = 1;
@@ -63,7 +63,7 @@ static long now_ms(void) {
 
 /* ---- transactions ---------------------------------------------------------- */
 
-/* What follows from an error, which this function destroys. `again` is set when the call is to be made again. */
+/* Returns the result for an error, which this function destroys. `again` is set when the call must be repeated. */
 static enum outcome outcome_of(const char *call, rd_kafka_error_t *error, int *again) {
         enum outcome outcome = DONE;
 

@@ -176,7 +176,7 @@ static int take(char *line) {
 
 /* ---- the view ------------------------------------------------------------ */
 
-/* How much a counter has grown since the document before, in a second. */
+/* Growth of a counter since the previous document, per second. */
 static double rate(const struct value *now, const struct value *before, const char *key, double s) {
         return before && s > 0 ? (double)(number(now, key) - number(before, key)) / s : 0;
 }
@@ -225,7 +225,7 @@ static int by_work(const void *a, const void *b) {
         return x->moved < y->moved ? 1 : x->moved > y->moved ? -1 : 0;
 }
 
-/* What has not been committed yet by anybody is measured from what is stored. */
+/* Without a committed offset the lag is measured from the stored offset. */
 static long long lag_of(const struct value *p) {
         long long committed = number(p, "consumer_lag"), stored = number(p, "consumer_lag_stored");
         return committed >= 0 ? committed : stored;

@@ -94,7 +94,7 @@ class Copier {
                 std::unique_ptr<RdKafka::Message> first = next(500);
                 if (!first)
                         return;
-                /* Who we are in the group now: if it rebalances before the commit, that fails. */
+                /* The present identity in the group: if it rebalances before the commit, the commit fails. */
                 group_.reset(consumer_->groupMetadata());
                 read_.clear();
                 succeed("begin", [&] { return producer_->begin_transaction(); });
@@ -117,7 +117,7 @@ class Copier {
        private:
         typedef std::pair<std::string, int32_t> Partition;
 
-        /* What was read of a partition in the present transaction. */
+        /* The messages read from a partition in the present transaction. */
         struct Offsets {
                 int64_t first;
                 int64_t next;

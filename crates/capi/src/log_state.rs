@@ -72,7 +72,7 @@ impl LogState {
     }
 
     /// Calls the application with a line.
-    pub fn print(&self, client: *const RdKafka, line: &LogLine) {
+    pub(crate) fn print(&self, client: *const RdKafka, line: &LogLine) {
         let callback = *self.callback.read();
         if let Some(callback) = callback {
             let (facility, text) = (c_text(line.facility), c_text(line.message.as_str()));

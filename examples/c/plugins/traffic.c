@@ -22,7 +22,7 @@
 
 #define NAME "traffic"
 
-/* What was counted of one client. Interceptors are called on several threads. */
+/* The counters of one client. Interceptors are called on several threads. */
 struct counts {
         pthread_mutex_t lock;
         char *file;
@@ -137,7 +137,7 @@ static rd_kafka_resp_err_t on_broker_state_change(rd_kafka_t *rk,
         return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* The client's threads have ended: nobody else counts any more. */
+/* The client's threads have ended: no other thread counts. */
 static rd_kafka_resp_err_t on_destroy(rd_kafka_t *rk, void *opaque) {
         struct counts *c = opaque;
         FILE *to = c->file ? fopen(c->file, "a") : stderr;
@@ -219,7 +219,7 @@ static rd_kafka_resp_err_t on_conf_destroy(void *opaque) {
 
 /*
  * Called once for every configuration that names the plugin, copies included: plugins are loaded
- * anew for a copy, so no on_conf_dup() is needed. If traffic.file was set on the old one, it is set
+ * again for a copy, so no on_conf_dup() is needed. If traffic.file was set on the old one, it is set
  * on the copy as well, through on_conf_set().
  */
 RD_EXPORT rd_kafka_resp_err_t

@@ -119,7 +119,7 @@ impl ConfInterceptors {
     }
 
     /// Calls the methods for a new client, which has no threads yet.
-    pub fn client_made(&self, client: &dyn Intercepted, conf: *const RdKafkaConf) {
+    pub(crate) fn client_made(&self, client: &dyn Intercepted, conf: *const RdKafkaConf) {
         let methods = Methods(self.methods(|lists| &lists.on_new));
         let mut errstr: [c_char; ERROR_ROOM] = [0; ERROR_ROOM];
         let at = errstr.as_mut_ptr();

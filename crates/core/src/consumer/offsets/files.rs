@@ -287,7 +287,7 @@ impl OffsetFiles {
         match task.kind {
             Kind::Read { lookup_id } => {
                 let found = match event.result {
-                    Ok(content) => parse(content.as_deref().unwrap_or_default()).map_err(|text| format!("{text}")),
+                    Ok(content) => parse(content.as_deref().unwrap_or_default()),
                     Err(text) => Err(text),
                 };
                 let found = found.unwrap_or_else(|text| {
