@@ -1,4 +1,38 @@
 //! TLS of the client: certificates and keys in the formats that users have, verification of brokers, and encrypted streams of
 //! bytes.
 //!
-//! rustls performs the protocol, aws-lc-rs the cryptography; neither appears in the interface of this crate.
+//! rustls performs the protocol, aws-lc-rs the cryptography. Nothing here opens sockets or starts threads: a [`Session`] reads
+//! and writes a socket that its caller owns.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `settings` | the properties `ssl.*`, and the files that they name |
+//! | `client` | sessions with brokers; certificates that are renewed |
+//! | `server` | sessions with clients, for the mock cluster |
+//! | `session` | one session over a socket that does not block |
+//! | `verify`, `roots` | the check of a broker's certificate; trusted CAs |
+//! | `material` | PEM, private keys, PKCS#12 |
+//! | `names` | OpenSSL's names of cipher suites, curves and signature algorithms |
+//! | `identity`, `stamps`, `notes`, `failure` | the client's certificate; changes of files; texts for the log; causes of failures |
+
+mod client;
+mod failure;
+mod identity;
+pub mod material;
+pub mod names;
+mod notes;
+pub mod roots;
+mod server;
+mod session;
+mod settings;
+mod socket;
+mod stamps;
+pub mod verify;
+
+pub use client::{ClientTls, Peer, Refresh, Replacement};
+pub use failure::{Failure, SessionError, alert_name};
+pub use server::{ServerIdentity, ServerTls};
+pub use session::{Received, Session, SessionInfo};
+pub use socket::NoSignal;
+pub use settings::{Certificates, PrivateKey, Settings, SettingsError};
+pub use verify::VerifyCallback;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ottla_mock::{ClusterConfig, EmbeddedCluster};
+use ottla_tls::{Certificates, ServerIdentity, ServerTls, material};
 
 use crate::config::ClientConfig;
 use crate::error::Error;
@@ -28,25 +29,31 @@ pub(super) fn log_requests(embedded: &EmbeddedCluster, log: &Arc<Logger>) {
 }
 
 /// Starts the cluster of `test.mock.num.brokers` and sets `bootstrap.servers` to its brokers; `None` when the property is 0.
-pub(super) fn start(conf: &mut ClientConfig) -> Result<Option<EmbeddedCluster>, Error> {
+/// Also returns the CA of a generated certificate (`test.mock.ssl`).
+pub(super) fn start(conf: &mut ClientConfig) -> Result<(Option<EmbeddedCluster>, Option<Certificates>), Error> {
     let brokers = i32::try_from(conf.test_mock_num_brokers).unwrap_or(0);
     if brokers <= 0 {
-        return Ok(None);
+        return Ok((None, None));
     }
+    let (tls, ca) = if conf.test_mock_ssl { server_tls(conf)? } else { (None, None) };
     let defaults = ClusterConfig::default();
     // The brokers accept every batch that the client's own limit allows, its framing included.
     let own_batch = i32::try_from(conf.message_max_bytes)
         .unwrap_or(i32::MAX)
         .saturating_add(1024);
-    let embedded = EmbeddedCluster::start(ClusterConfig {
+    let config = ClusterConfig {
         brokers,
         message_max_bytes: defaults.message_max_bytes.max(own_batch),
         socket_request_max_bytes: defaults
             .socket_request_max_bytes
             .max(usize::try_from(own_batch).unwrap_or(0).saturating_add(1 << 20)),
         ..defaults
-    })
-    .map_err(|e| Error::system_resource("the embedded cluster of test.mock.num.brokers did not start", &e))?;
+    };
+    let started = match tls {
+        None => EmbeddedCluster::start(config),
+        Some(tls) => EmbeddedCluster::start_with_tls(config, tls),
+    };
+    let embedded = started.map_err(|e| Error::system_resource("the embedded cluster of test.mock.num.brokers did not start", &e))?;
     if conf.test_mock_broker_rtt > 0 {
         let micros = u64::from(conf.test_mock_broker_rtt) * 1000;
         embedded.with(|cluster| {
@@ -56,5 +63,35 @@ pub(super) fn start(conf: &mut ClientConfig) -> Result<Option<EmbeddedCluster>, 
         });
     }
     conf.bootstrap_servers = embedded.bootstrap_servers();
-    Ok(Some(embedded))
+    Ok((Some(embedded), ca))
+}
+
+/// Returns the TLS of the embedded cluster, and the CA of a certificate that was generated for it.
+fn server_tls(conf: &ClientConfig) -> Result<(Option<Arc<ServerTls>>, Option<Certificates>), Error> {
+    const GENERATED: &str = "test.mock.ssl";
+    const LOCATION: &str = "test.mock.ssl.certificate.location";
+    let fail = |property: &str, text: String| Error::invalid_arg(format!("{property} failed: {text}"));
+    if conf.test_mock_ssl_certificate_location.is_empty() {
+        let (tls, ca) = ServerTls::generated(&["127.0.0.1", "localhost"]).map_err(|e| fail(GENERATED, e))?;
+        return Ok((Some(Arc::new(tls)), Some(Arc::new(vec![ca]))));
+    }
+    let read = |property: &str, path: &str| {
+        std::fs::read(path).map_err(|e| fail(property, format!("{path}: {e}")))
+    };
+    let chain = read(LOCATION, &conf.test_mock_ssl_certificate_location)?;
+    let chain = material::certificates_from_pem(&chain).map_err(|e| fail(LOCATION, e.to_string()))?;
+    const KEY: &str = "test.mock.ssl.key.location";
+    let key = read(KEY, &conf.test_mock_ssl_key_location)?;
+    let key = material::private_key_from_pem(&key, None).map_err(|e| fail(KEY, e.to_string()))?;
+    let client_cas = match conf.test_mock_ssl_client_ca_location.as_str() {
+        "" => Vec::new(),
+        path => {
+            const CA: &str = "test.mock.ssl.client.ca.location";
+            let cas = read(CA, path)?;
+            material::certificates_from_pem(&cas).map_err(|e| fail(CA, e.to_string()))?
+        }
+    };
+    let identity = ServerIdentity { chain, key, client_cas };
+    let tls = ServerTls::new(identity).map_err(|e| fail(LOCATION, e))?;
+    Ok((Some(Arc::new(tls)), None))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ottla_mock::EmbeddedCluster;
+use ottla_tls::Replacement;
 
 use super::lifecycle::ClientThread;
 use crate::admin::{
@@ -152,6 +153,24 @@ impl Client {
     pub fn with_embedded<T>(&self, f: impl FnOnce(&EmbeddedCluster) -> T) -> Option<T> {
         self.shared().check_process().ok()?;
         self.running.embedded.lock().as_ref().map(f)
+    }
+
+    /// Replaces the client's certificate or the CAs for new connections; with `ssl.certificate.refresh.reconnect.ms` open
+    /// connections are replaced within that time. The files that the settings name for the same purpose are not read any
+    /// more.
+    ///
+    /// # Errors
+    /// [`L_NOT_CONFIGURED`](ErrorCode::L_NOT_CONFIGURED) for a client without TLS,
+    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) for certificates that cannot be used: those before stay in use.
+    pub fn replace_certificates(&self, replacement: Replacement) -> Result<(), Error> {
+        self.shared().check_process()?;
+        let Some(tls) = &self.running.tls else {
+            let text = "security.protocol is not ssl or sasl_ssl";
+            return Err(Error::new(ErrorCode::L_NOT_CONFIGURED, text));
+        };
+        let warnings = tls.replace(replacement).map_err(|e| super::tls::invalid(&e))?;
+        self.shared().send(Command::CertificatesReplaced(warnings));
+        Ok(())
     }
 
     /// Returns the first fatal error, if one was raised.

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use ottla_mock::EmbeddedCluster;
+use ottla_tls::ClientTls;
 
-use super::embedded;
 use super::sockets::{address_family, socket_options};
+use super::{embedded, tls};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::core::{ClientHooks, Command, CoreBuilder, Shared};
 use crate::error::Error;
+use crate::log::level;
 use crate::runtime::{Loop, LoopOptions};
 use crate::sys::sync::Mutex;
 use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
@@ -23,6 +25,8 @@ pub(super) struct ClientThread {
     thread_id: ThreadId,
     /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
     pub(super) embedded: Mutex<Option<EmbeddedCluster>>,
+    /// `None` for a plaintext client.
+    pub(super) tls: Option<Arc<ClientTls>>,
 }
 
 impl Drop for ClientThread {
@@ -43,6 +47,7 @@ impl ClientThread {
             thread_id: thread.thread().id(),
             thread: Mutex::new(Some(thread)),
             embedded: Mutex::new(embedded),
+            tls: None,
         }
     }
 
@@ -53,13 +58,20 @@ impl ClientThread {
         topic_defaults: TopicConfig,
         hooks: ClientHooks,
     ) -> Result<Self, Error> {
-        let embedded = embedded::start(&mut conf)?;
+        let (embedded, generated_ca) = embedded::start(&mut conf)?;
+        let mut tls_hooks = hooks.tls.clone();
+        let has_ca = tls_hooks.ca.is_some() || !conf.ssl_ca_location.is_empty() || !conf.ssl_ca_pem.is_empty();
+        if !has_ca {
+            tls_hooks.ca = generated_ca;
+        }
+        let (tls, tls_warnings) = tls::start(&conf, &tls_hooks)?.unzip();
         let clock = Arc::new(SystemClock::new());
         let options = LoopOptions {
             sockets: socket_options(&conf),
             family: address_family(&conf),
             system: hooks.system.clone(),
             caller_polling: hooks.caller_polling,
+            tls: tls.clone(),
         };
         let io = Loop::new(options).map_err(|e| Error::system_resource("no event loop for the client", &e))?;
         let builder = CoreBuilder {
@@ -75,10 +87,15 @@ impl ClientThread {
         if let Some(embedded) = &embedded {
             embedded::log_requests(embedded, &shared.log);
         }
+        for text in tls_warnings.into_iter().flatten() {
+            shared.log.log(level::WARNING, "SSL", || text);
+        }
         let thread = io
             .spawn(core, clock)
             .map_err(|e| Error::system_resource("no thread for the client", &e))?;
-        Ok(ClientThread::new(shared, thread, embedded))
+        let mut client = ClientThread::new(shared, thread, embedded);
+        client.tls = tls;
+        Ok(client)
     }
 
     /// Closes a forked child's copies of the connections. The child has none of the threads.

@@ -6,7 +6,9 @@ mod lifecycle;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod sockets;
+mod tls;
 
-pub use crate::core::{CallerPolling, ClientHooks, Command, Core, CoreBuilder, NameHook, Shared};
+pub use crate::core::{CallerPolling, ClientHooks, Command, Core, CoreBuilder, NameHook, Shared, TlsHooks};
 pub use crate::event::DeliveryMode;
 pub use handle::{Client, CommitMode};
+pub use ottla_tls::{Certificates, PrivateKey, Replacement, VerifyCallback};

@@ -12,6 +12,9 @@ const KINIT_VARIABLES: &[&str] = &["broker.name", "hostname"];
 pub(super) fn check(conf: &Conf) -> Result<(), Error> {
     check_certificates(conf)?;
     let protocol = conf.choice(Prop::security_protocol);
+    if protocol.as_str().ends_with("ssl") {
+        check_openssl(conf)?;
+    }
     if protocol.as_str().starts_with("sasl_") {
         check_mechanism(conf)?;
     }
@@ -19,6 +22,33 @@ pub(super) fn check(conf: &Conf) -> Result<(), Error> {
         check_oauthbearer(conf)?;
     }
     Ok(())
+}
+
+/// Refuses extensions of OpenSSL, which is not the TLS of this library.
+fn check_openssl(conf: &Conf) -> Result<(), Error> {
+    const INSTEAD: &str = "not with this library, whose TLS is not OpenSSL: set ssl.key.location and \
+                           ssl.certificate.location, or ssl.keystore.location";
+    let engine = conf.text(Prop::ssl_engine_location);
+    if !engine.is_empty() {
+        return Err(refuse("ssl.engine.location", engine, INSTEAD));
+    }
+    if conf.is_pointer_set(Prop::ssl_engine_callback_data) {
+        return Err(refuse("ssl_engine_callback_data", "(set)", INSTEAD));
+    }
+    let id = conf.text(Prop::ssl_engine_id);
+    if id != "dynamic" && !id.is_empty() {
+        return Err(refuse("ssl.engine.id", id, INSTEAD));
+    }
+    let providers = conf.text(Prop::ssl_providers);
+    let known = |name: &str| matches!(name.trim(), "" | "default" | "legacy" | "base");
+    match providers.split(',').find(|name| !known(name)) {
+        Some(_) => Err(refuse(
+            "ssl.providers",
+            providers,
+            "only default and legacy: the TLS of this library is not OpenSSL",
+        )),
+        None => Ok(()),
+    }
 }
 
 fn check_certificates(conf: &Conf) -> Result<(), Error> {

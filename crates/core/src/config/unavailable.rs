@@ -38,15 +38,9 @@ const fn missing(property: &'static str, asks: Asks, feature: &'static str) -> M
 pub(super) const MISSING: &[Missing] = &[
     missing(
         "security.protocol",
-        Asks::Exactly(&["ssl", "sasl_plaintext", "sasl_ssl"]),
-        "encryption and authentication",
+        Asks::Exactly(&["sasl_plaintext", "sasl_ssl"]),
+        "authentication",
     ),
-    missing("ssl.*", Asks::Any, "encryption"),
-    missing("ssl_*", Asks::Any, "encryption"),
-    missing("https.*", Asks::Any, "encryption"),
-    missing("enable.ssl.*", Asks::Any, "encryption"),
-    missing("sasl.*", Asks::Any, "authentication"),
-    missing("enable.sasl.*", Asks::Any, "authentication"),
     missing("enable_sasl_queue", Asks::Any, "authentication"),
 ];
 
@@ -92,6 +86,15 @@ pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
         "oauthbearer_token_refresh_cb",
         "OAUTHBEARER is not available yet, and nothing else needs a token",
     ),
+    (
+        "https.ca.location",
+        "only the token endpoint of OAUTHBEARER uses it, which is not available yet",
+    ),
+    (
+        "https.ca.pem",
+        "only the token endpoint of OAUTHBEARER uses it, which is not available yet",
+    ),
+    ("ssl.providers", "OpenSSL is not used"),
     ("builtin.features", "it describes this build"),
 ];
 
@@ -185,11 +188,12 @@ impl Conf {
     /// Returns warnings about settings that have no effect on a client of this kind: those of the other kind, those
     /// without effect, and deprecated ones. One line each, to be logged.
     pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
+        let protocol = self.get("security.protocol").unwrap_or_default();
         let of_topics = self.topic_defaults().into_iter().flat_map(TopicConf::explicit);
         let mut warnings: Vec<String> = self
             .explicit()
             .chain(of_topics)
-            .filter_map(|p| warning(p, kind))
+            .filter_map(|p| warning(p, kind, &protocol))
             .collect();
         let is_classic = self.get("group.protocol").is_ok_and(|protocol| protocol == "classic");
         if kind == ClientKind::Consumer && is_classic && self.is_modified("group.remote.assignor") {
@@ -206,11 +210,19 @@ impl Conf {
 impl TopicConf {
     /// Returns warnings about a topic's settings, like [`Conf::warnings`].
     pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
-        self.explicit().filter_map(|p| warning(p, kind)).collect()
+        self.explicit().filter_map(|p| warning(p, kind, "")).collect()
     }
 }
 
-fn warning(property: &Property, kind: ClientKind) -> Option<String> {
+/// Returns whether a property is of use with that `security.protocol`.
+fn applies_to(protocol: &str, name: &str) -> bool {
+    const TLS: &[&str] = &["ssl.", "ssl_", "enable.ssl."];
+    const SASL: &[&str] = &["sasl.", "enable.sasl."];
+    let is_one_of = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    (protocol.ends_with("ssl") || !is_one_of(TLS)) && (protocol.starts_with("sasl") || !is_one_of(SASL))
+}
+
+fn warning(property: &Property, kind: ClientKind, protocol: &str) -> Option<String> {
     let name = property.name;
     if !is_for(property, kind) {
         let other = match kind {
@@ -219,6 +231,11 @@ fn warning(property: &Property, kind: ClientKind) -> Option<String> {
         };
         return Some(format!(
             "Configuration property {name} is a {other} property and means nothing to this {kind}"
+        ));
+    }
+    if !applies_to(protocol, name) {
+        return Some(format!(
+            "Configuration property {name} has no effect with security.protocol={protocol}"
         ));
     }
     if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {

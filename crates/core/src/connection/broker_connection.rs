@@ -165,6 +165,9 @@ pub(super) struct BrokerConnection {
     tls_session: Option<TlsSession>,
     /// Time at which to authenticate again (KIP-368).
     reauthenticate_at: Option<Instant>,
+    /// Time from which the connection accepts no further request, and is replaced once none is in flight: its certificates
+    /// were renewed.
+    replace_at: Option<Instant>,
     /// Time at which a request was last sent or a response last arrived, those of the connection itself excepted.
     last_used: Instant,
     /// End of a pause that the broker requested (KIP-219).
@@ -195,6 +198,7 @@ impl BrokerConnection {
             setup_deadline: None,
             tls_session: None,
             reauthenticate_at: None,
+            replace_at: None,
             last_used: now,
             throttled_until: Instant::ORIGIN,
             assume_old_until: None,
@@ -330,7 +334,8 @@ impl BrokerConnection {
             | State::Reauthenticating { .. } => earliest(self.requests.deadline(), self.setup_deadline),
             State::Up { .. } => {
                 let idle = || config.idle_after.map(|idle| self.last_used + idle);
-                earliest(self.requests.deadline().or_else(idle), self.reauthenticate_at)
+                let own = earliest(self.reauthenticate_at, self.replacement_due());
+                earliest(self.requests.deadline().or_else(idle), own)
             }
         }
     }
@@ -393,7 +398,10 @@ impl BrokerConnection {
     pub(super) fn ready(&mut self, table: &mut TableState, now: Instant) -> Ready {
         match &self.state {
             State::Up { versions, .. } => {
-                if self.requests.is_full(table.config.max_in_flight) || self.throttled_until > now {
+                if self.requests.is_full(table.config.max_in_flight)
+                    || self.throttled_until > now
+                    || self.is_being_replaced(now)
+                {
                     self.send_blocked = true;
                     return Ready::Busy;
                 }
@@ -631,6 +639,7 @@ impl BrokerConnection {
                 if self.reauthenticate_at.is_some_and(|at| at <= now) {
                     self.reauthenticate(table, now);
                 }
+                self.replace_if_due(table, now);
             }
             State::Backoff { .. } | State::Resolving { .. } => {}
         }
@@ -715,6 +724,33 @@ impl BrokerConnection {
         if is_due && self.requests.is_idle() && matches!(self.state, State::Up { .. }) {
             self.log(table).idle_limit(unused);
             self.reconnect.stop_keeping();
+            self.take_down(table, None, now);
+        }
+    }
+
+    // ---------------------------------------------------------------- renewed certificates
+
+    /// Schedules the replacement of an open connection.
+    pub(super) fn replace_from(&mut self, at: Instant) {
+        if self.state.is_up() {
+            self.replace_at = Some(self.replace_at.map_or(at, |before| before.min(at)));
+        }
+    }
+
+    fn is_being_replaced(&self, now: Instant) -> bool {
+        self.replace_at.is_some_and(|at| at <= now)
+    }
+
+    /// Returns the time at which [`replace_if_due`](Self::replace_if_due) has something to do. Requests in flight are
+    /// waited for; their responses and deadlines lead to a further look.
+    fn replacement_due(&self) -> Option<Instant> {
+        self.replace_at.filter(|_| self.requests.is_idle())
+    }
+
+    fn replace_if_due(&mut self, table: &mut TableState, now: Instant) {
+        let due = self.replacement_due().is_some_and(|at| at <= now);
+        if due && matches!(self.state, State::Up { .. }) {
+            self.log(table).replaced(now.since(self.up_since));
             self.take_down(table, None, now);
         }
     }
@@ -846,6 +882,7 @@ impl BrokerConnection {
         self.throttled_until = Instant::ORIGIN;
         self.setup_deadline = None;
         self.reauthenticate_at = None;
+        self.replace_at = None;
         self.tls_session = None;
         let ended = Ended {
             up_for,
@@ -880,26 +917,11 @@ impl BrokerConnection {
 
 /// librdkafka's words before the cause of a failed handshake.
 const HANDSHAKE_FAILED: &str = "SSL handshake failed: ";
-/// The alert for a client certificate that the broker refuses (RFC 8446).
-const ALERT_BAD_CERTIFICATE: u8 = 42;
-/// The alert for a missing client certificate (RFC 8446).
-const ALERT_CERTIFICATE_REQUIRED: u8 = 116;
 
 /// Returns code and text of a TLS failure. `context` precedes the cause: [`HANDSHAKE_FAILED`], or nothing afterwards.
 fn tls_error(failure: &TlsFailure, context: &str) -> (ErrorCode, String) {
     let (code, cause) = match failure {
-        TlsFailure::Alert(number) => {
-            let hint = match *number {
-                ALERT_BAD_CERTIFICATE | ALERT_CERTIFICATE_REQUIRED => {
-                    ": the broker requires a client certificate that it accepts (ssl.certificate.location)"
-                }
-                _ => "",
-            };
-            (
-                ErrorCode::L_SSL,
-                format!("SSL alert number {number} from the broker{hint}"),
-            )
-        }
+        TlsFailure::Alert(number) => (ErrorCode::L_SSL, alert_text(*number)),
         TlsFailure::NotTls => {
             let text = "Disconnected: connecting to a PLAINTEXT broker listener?";
             (ErrorCode::L_TRANSPORT, text.to_owned())
@@ -909,3 +931,40 @@ fn tls_error(failure: &TlsFailure, context: &str) -> (ErrorCode, String) {
     };
     (code, format!("{context}{cause}"))
 }
+
+/// Returns the text of an alert from the broker (RFC 8446, section 6), with the properties to look at.
+fn alert_text(number: u8) -> String {
+    let (name, hint) = match number {
+        40 => (
+            "handshake failure",
+            ": no cipher suite, curve or signature algorithm in common (ssl.cipher.suites, ssl.curves.list, \
+             ssl.sigalgs.list), or the broker requires a client certificate (ssl.certificate.location)",
+        ),
+        42 => (
+            "bad certificate",
+            ": the broker requires a client certificate that it accepts (ssl.certificate.location)",
+        ),
+        43 => ("unsupported certificate", CLIENT_CERTIFICATE_REFUSED),
+        44 => ("certificate revoked", CLIENT_CERTIFICATE_REFUSED),
+        45 => ("certificate expired", CLIENT_CERTIFICATE_REFUSED),
+        46 => ("certificate unknown", CLIENT_CERTIFICATE_REFUSED),
+        48 => ("unknown ca", CLIENT_CERTIFICATE_REFUSED),
+        70 => (
+            "protocol version",
+            ": the broker offers neither TLSv1.2 nor TLSv1.3 (the broker's ssl.enabled.protocols)",
+        ),
+        71 => ("insufficient security", ": the broker requires stronger ciphers (ssl.cipher.suites)"),
+        112 => ("unrecognized name", ": the broker has no certificate for the name that was connected to"),
+        116 => (
+            "certificate required",
+            ": the broker requires a client certificate that it accepts (ssl.certificate.location)",
+        ),
+        _ => ("", ""),
+    };
+    match name {
+        "" => format!("SSL alert number {number} from the broker"),
+        name => format!("{name}: SSL alert number {number} from the broker{hint}"),
+    }
+}
+
+const CLIENT_CERTIFICATE_REFUSED: &str = ": the broker refuses the client's certificate (ssl.certificate.location)";

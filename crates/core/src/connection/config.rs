@@ -12,6 +12,18 @@ pub struct Security {
     pub tls: bool,
     /// SASL authentication with these credentials, after TLS; `None` for none.
     pub sasl: Option<Credentials>,
+    /// The renewal of certificates.
+    pub renewal: CertificateRenewal,
+}
+
+/// The renewal of certificates while the client runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CertificateRenewal {
+    /// `ssl.certificate.refresh.interval.ms`: minimum time between two looks at the files; `None` for none.
+    pub interval: Option<Duration>,
+    /// `ssl.certificate.refresh.reconnect.ms`: time within which open connections are replaced after a change; `None`
+    /// leaves them open.
+    pub reconnect_within: Option<Duration>,
 }
 
 impl Security {
@@ -68,7 +80,7 @@ fn ms(value: u32) -> Duration {
 }
 
 impl ConnectionConfig {
-    /// Returns the settings of a client's connections: plaintext, which is all that the configuration allows.
+    /// Returns the settings of a client's connections. SASL is not available: the configuration refuses it.
     pub fn new(conf: &ClientConfig) -> Self {
         let idle = conf.connections_max_idle_ms;
         ConnectionConfig {
@@ -84,13 +96,25 @@ impl ConnectionConfig {
             max_timeouts: conf.socket_max_fails,
             address_ttl: ms(conf.broker_address_ttl),
             one_by_one: false,
-            security: Security::default(),
+            security: security(conf),
             ask_versions: conf.api_version_request,
             versions_timeout: ms(conf.api_version_request_timeout_ms),
             fallback_for: ms(conf.api_version_fallback_ms),
             fallback_release: conf.broker_version_fallback.clone(),
             measures: conf.statistics_interval_ms > 0,
         }
+    }
+}
+
+fn security(conf: &ClientConfig) -> Security {
+    let not_zero = |value: u32| (value > 0).then(|| ms(value));
+    Security {
+        tls: conf.security_protocol.as_str().ends_with("ssl"),
+        sasl: None,
+        renewal: CertificateRenewal {
+            interval: not_zero(conf.ssl_certificate_refresh_interval_ms),
+            reconnect_within: not_zero(conf.ssl_certificate_refresh_reconnect_ms),
+        },
     }
 }
 

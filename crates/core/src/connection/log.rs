@@ -135,10 +135,20 @@ impl ConnectionLog<'_> {
     pub(super) fn security(&self, tls: Option<&TlsSession>, mechanism: Option<&str>) {
         self.log.debug(DebugContexts::SECURITY, "CONNECTED", || {
             let tls = tls.map_or("in plain text".into(), |tls| {
-                format!("over {} with {}", tls.version, tls.cipher_suite)
+                let resumed = if tls.resumed { ", session resumed" } else { "" };
+                let peer = tls.peer.as_ref().map_or(String::new(), |peer| format!(", peer {peer}"));
+                format!("over {} with {}{resumed}{peer}", tls.version, tls.cipher_suite)
             });
             let mechanism = mechanism.map_or("without authentication".into(), |m| format!("authenticated with {m}"));
             format!("{}: a connection {tls}, {mechanism}", self.name)
+        });
+    }
+
+    /// Logs that a connection is replaced because certificates were renewed.
+    pub(super) fn replaced(&self, age: Duration) {
+        self.log.debug(DebugContexts::SECURITY, "SSLRENEW", || {
+            let (name, ms) = (self.name, age.as_millis());
+            format!("{name}: connection of {ms}ms is replaced: certificates were renewed")
         });
     }
 

@@ -17,6 +17,7 @@
 //! |---|---|
 //! | `table` | the interface to managers and driver, timers, pauses |
 //! | `broker_connection`, `broker_connection::setup` | one connection: states, requests, timeouts, end; the way from idle to up |
+//! | `certificates` | when certificate files are looked at, and connections renewed after a change |
 //! | `authentication` | SASL over SaslHandshake and SaslAuthenticate |
 //! | `requests`, `addresses`, `race`, `reconnect`, `connection_stats` | the parts of a connection, each with its invariants |
 //! | `table_state` | settings, log and queues that all connections share |
@@ -27,6 +28,7 @@
 mod addresses;
 mod authentication;
 mod broker_connection;
+mod certificates;
 mod config;
 mod connection_stats;
 mod events;
@@ -41,12 +43,14 @@ mod table;
 mod table_state;
 mod versions;
 
-pub use config::{ConnectionConfig, Security};
+pub use config::{CertificateRenewal, ConnectionConfig, Security};
 pub use connection_stats::Totals;
 pub use events::{ConnectionEvent, DisconnectKind, Failure, FailureKind, Outcome, Ready, Reply};
 pub use frame_reader::FrameReader;
 pub use key::{BrokerKey, Owner, Purpose, Tag};
-pub use net::{CloseReason, ConnId, LookupId, NetAction, NetEvent, TlsFailure, TlsSession};
+pub use net::{
+    CertificateRefresh, CloseReason, ConnId, LookupId, NetAction, NetEvent, TlsFailure, TlsPeer, TlsSession,
+};
 pub use reconnect::reconnect_backoff;
 pub use table::ConnectionTable;
 pub use versions::BrokerVersions;

@@ -47,9 +47,13 @@ pub enum NetAction {
         addr: SocketAddr,
         /// The broker's name, `host:port/id`, for an application that connects by itself.
         broker: String,
-        /// The name that the peer's certificate must have, for a connection with TLS; `None` for plain TCP.
-        tls_name: Option<String>,
+        /// The peer of the TLS session; `None` for plain TCP.
+        tls: Option<TlsPeer>,
     },
+    /// Looks at the files of certificates and keys, and uses those that have changed for the connections that follow;
+    /// answered by [`NetEvent::CertificatesRefreshed`]. Connections whose [`Connect`](Self::Connect) comes later are opened
+    /// after that.
+    RefreshCertificates,
     /// Writes a frame (length prefix included) after those of earlier actions. Sent only on a connection that is connected
     /// and, with TLS, secured.
     Send {
@@ -97,6 +101,10 @@ pub enum NetEvent {
         /// The parameters of the TLS session.
         session: TlsSession,
     },
+    /// Texts for the log about TLS handshakes, for example that a client certificate was not sent.
+    TlsNotes(Vec<String>),
+    /// The result of [`NetAction::RefreshCertificates`], or of certificates that the application has replaced.
+    CertificatesRefreshed(CertificateRefresh),
     /// The kernel took bytes. Both counts start at zero with the connection. With TLS a frame is begun when its first byte
     /// is encrypted, and done when the kernel has taken all of its records; the transport reads none of its memory then.
     Written {
@@ -123,13 +131,38 @@ pub enum NetEvent {
     },
 }
 
-/// The parameters of a TLS session.
+/// The peer of a TLS session.
 #[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TlsPeer {
+    /// The host name or address that its certificate must have, as configured or advertised.
+    pub host: String,
+    /// The broker's id for the application's verify callback; -1 while it is not known.
+    pub broker_id: i32,
+}
+
+/// The parameters of a TLS session.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TlsSession {
     /// The protocol version, such as `TLSv1.3`.
     pub version: String,
     /// The cipher suite by its IANA name.
     pub cipher_suite: String,
+    /// The session was resumed.
+    pub resumed: bool,
+    /// Subject, issuer and end of validity of the peer's certificate, as text.
+    pub peer: Option<String>,
+}
+
+/// The result of a look at the files of certificates and keys.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CertificateRefresh {
+    /// Nothing has changed.
+    Unchanged,
+    /// New connections use changed certificates. The texts are warnings about them.
+    Renewed(Vec<String>),
+    /// The changed files cannot be used, for the cause in the text; the certificates before stay in use. Reported once for
+    /// each change.
+    Failed(String),
 }
 
 /// The cause for which the network ended a connection.

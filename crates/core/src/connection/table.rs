@@ -12,13 +12,13 @@ use super::config::ConnectionConfig;
 use super::connection_stats::Totals;
 use super::events::{ConnectionEvent, Ready};
 use super::key::{BrokerKey, Purpose, Tag};
-use super::net::{ConnId, LookupId, NetAction, NetEvent};
+use super::net::{CertificateRefresh, ConnId, LookupId, NetAction, NetEvent};
 use super::requests::Progress;
 use super::table_state::TableState;
 use super::versions::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 use crate::interceptor::Interceptor;
-use crate::log::Logger;
+use crate::log::{Logger, level};
 use crate::stats::{self, request_counts};
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::ClientKind;
@@ -403,7 +403,8 @@ impl ConnectionTable {
 
     /// Returns the time at which [`poll`](Self::poll) is due if nothing else happens.
     pub fn next_wake(&self) -> Option<Instant> {
-        earliest(self.timers.next(), self.throttles.first().map(|t| t.0))
+        let throttle = self.throttles.first().map(|t| t.0);
+        earliest(earliest(self.timers.next(), throttle), self.state.certificates_wake())
     }
 
     /// Handles the timers that are due at `now`.
@@ -411,6 +412,9 @@ impl ConnectionTable {
         while let Some(&(at, key)) = self.throttles.first().filter(|t| t.0 <= now) {
             self.throttles.remove(&(at, key));
             self.state.report(ConnectionEvent::SendReady { key });
+        }
+        if self.state.certificates_wake().is_some_and(|at| at <= now) {
+            self.state.refresh_certificates(now);
         }
         while let Some(key) = self.timers.take_due(now) {
             self.with(key, |connection, table| connection.on_deadline(table, now));
@@ -432,11 +436,46 @@ impl ConnectionTable {
             NetEvent::Secured { conn, session } => {
                 self.with_conn(conn, |c, table| c.on_secured(table, conn, session, now))
             }
+            NetEvent::TlsNotes(texts) => {
+                for text in texts {
+                    self.state.log.log(level::WARNING, "SSL", || text);
+                }
+            }
+            NetEvent::CertificatesRefreshed(result) => self.on_certificates_refreshed(result, now),
             NetEvent::Written { conn, begun, done } => self.on_written(conn, begun, done, now),
             NetEvent::Received { conn, body } => self.with_conn(conn, |c, table| c.on_received(table, body, now)),
             NetEvent::Closed { conn, reason } => {
                 self.with_conn(conn, |c, table| c.on_closed(table, conn, &reason, now))
             }
+        }
+    }
+
+    /// Logs the renewal of certificates, and schedules the replacement of open connections, spread over the time for it.
+    fn on_certificates_refreshed(&mut self, result: CertificateRefresh, now: Instant) {
+        self.state.on_certificates_refreshed();
+        let log = self.state.log.clone();
+        let warnings = match result {
+            CertificateRefresh::Unchanged => return,
+            CertificateRefresh::Failed(text) => {
+                return log.log(level::ERROR, "SSLRENEW", || {
+                    format!("changed certificates cannot be used, and those before stay in use: {text}")
+                });
+            }
+            CertificateRefresh::Renewed(warnings) => warnings,
+        };
+        log.log(level::INFO, "SSLRENEW", || {
+            "certificates have changed: new connections use the changed ones".to_owned()
+        });
+        for text in warnings {
+            log.log(level::WARNING, "SSL", || text);
+        }
+        let Some(within) = self.state.config.security.renewal.reconnect_within else {
+            return;
+        };
+        let keys: Vec<BrokerKey> = self.connections.keys().copied().collect();
+        for key in keys {
+            let at = now + self.state.rng.jitter(within, 1.0, 0.0);
+            self.with(key, |connection, _| connection.replace_from(at));
         }
     }
 

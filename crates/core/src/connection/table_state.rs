@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::certificates::Certificates;
 use super::config::ConnectionConfig;
 use super::connection_stats::Totals;
 use super::events::ConnectionEvent;
@@ -10,7 +11,7 @@ use super::key::BrokerKey;
 use super::net::{ConnId, LookupId, NetAction};
 use crate::interceptor::Interceptor;
 use crate::log::Logger;
-use crate::sys::Rng;
+use crate::sys::{Instant, Rng};
 
 /// Settings, log and source of randomness of a table's connections, the queues for their actions and events, and the ids
 /// under which the network reports to them.
@@ -21,6 +22,7 @@ pub(super) struct TableState {
     pub(super) rng: Rng,
     pub(super) interceptor: Option<Arc<dyn Interceptor>>,
     pub(super) totals: Totals,
+    certificates: Certificates,
     actions: VecDeque<NetAction>,
     events: VecDeque<ConnectionEvent>,
     by_conn: BTreeMap<ConnId, BrokerKey>,
@@ -36,6 +38,7 @@ impl TableState {
             rng,
             interceptor: None,
             totals: Totals::default(),
+            certificates: Certificates::default(),
             actions: VecDeque::new(),
             events: VecDeque::new(),
             by_conn: BTreeMap::new(),
@@ -99,6 +102,25 @@ impl TableState {
 
     pub(super) fn act(&mut self, action: NetAction) {
         self.actions.push_back(action);
+    }
+
+    /// Requests a look at the certificate files if one is due, before an attempt to connect or because of the timer.
+    pub(super) fn refresh_certificates(&mut self, now: Instant) {
+        let renewal = self.config.security.renewal;
+        if self.config.security.tls && self.certificates.look_before_attempt(&renewal, now) {
+            self.act(NetAction::RefreshCertificates);
+        }
+    }
+
+    /// Notes that the network has looked at the certificate files.
+    pub(super) fn on_certificates_refreshed(&mut self) {
+        self.certificates.on_looked();
+    }
+
+    /// Returns the time of the next look at the certificate files by timer.
+    pub(super) fn certificates_wake(&self) -> Option<Instant> {
+        let security = &self.config.security;
+        security.tls.then(|| self.certificates.next_wake(&security.renewal)).flatten()
     }
 
     pub(super) fn report(&mut self, event: ConnectionEvent) {

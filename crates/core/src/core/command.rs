@@ -14,6 +14,8 @@ pub enum Command {
     Consumer(consumer::Command),
     /// For the admin manager.
     Admin(admin::Command),
+    /// The application has replaced certificates; the texts are warnings about them.
+    CertificatesReplaced(Vec<String>),
     /// Ends the client: pending calls and records fail, connections are closed.
     Terminate,
 }
@@ -31,7 +33,7 @@ impl Command {
             Command::Producer(command) => command.refuse(error),
             Command::Consumer(command) => command.refuse(error),
             Command::Admin(command) => command.refuse(error),
-            Command::Terminate => {}
+            Command::CertificatesReplaced(_) | Command::Terminate => {}
         }
     }
 }

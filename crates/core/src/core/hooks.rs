@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ottla_tls::{Certificates, PrivateKey, VerifyCallback};
+
 use crate::config::ClientConfig;
 use crate::event::DeliveryMode;
 use crate::interceptor::Interceptor;
@@ -10,6 +12,20 @@ use crate::transport::SystemHooks;
 
 /// A callback that receives the client's name.
 pub type NameHook = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Certificates and keys from memory, and the application's check of brokers' certificates.
+#[derive(Clone, Default, Debug)]
+pub struct TlsHooks {
+    /// Certificates of CAs, in place of `ssl.ca.location` and `ssl.ca.pem`.
+    pub ca: Option<Certificates>,
+    /// The client's certificate, followed by its issuers.
+    pub certificate: Option<Certificates>,
+    /// The client's private key.
+    pub key: Option<PrivateKey>,
+    /// Called for each certificate of a broker's chain (`ssl.certificate.verify_cb`), on the client's thread. It must not
+    /// block.
+    pub verify: Option<Arc<dyn VerifyCallback>>,
+}
 
 /// The threads that may drive a client's core and wait on its sockets.
 ///
@@ -56,6 +72,8 @@ pub struct ClientHooks {
     /// The application's replacements for the operating system. If they call code of the application,
     /// [`expect_callbacks`](crate::event::expect_callbacks) must be called before.
     pub system: SystemHooks,
+    /// Certificates from memory, and the check of brokers' certificates.
+    pub tls: TlsHooks,
     /// The threads that may drive the client.
     pub caller_polling: CallerPolling,
 }

@@ -22,6 +22,6 @@ mod wiring;
 
 pub use builder::CoreBuilder;
 pub use command::Command;
-pub use hooks::{CallerPolling, ClientHooks, NameHook};
+pub use hooks::{CallerPolling, ClientHooks, NameHook, TlsHooks};
 pub use shared::Shared;
 pub use wiring::Core;

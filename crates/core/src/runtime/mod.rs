@@ -18,6 +18,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use ottla_tls::ClientTls;
+
 pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
 use crate::core::{CallerPolling, Core};
@@ -45,6 +47,8 @@ pub struct LoopOptions {
     pub system: SystemHooks,
     /// The threads that may drive the core.
     pub caller_polling: CallerPolling,
+    /// The TLS of connections to brokers.
+    pub tls: Option<Arc<ClientTls>>,
 }
 
 /// The parts of an event loop that exist before its core.
@@ -66,6 +70,7 @@ impl Loop {
             family,
             system,
             caller_polling,
+            tls,
         } = options;
         let poller = Poller::new()?;
         let registry = poller.registry().try_clone()?;
@@ -73,7 +78,7 @@ impl Loop {
         let waker = Arc::new(LoopWaker::new(inner, poller, system.shield, caller_polling));
         let resolver = Resolver::new(waker.clone(), family, system.resolve.clone());
         let files = Files::new(waker.clone(), system.clone());
-        let transport = TcpTransport::new(registry, resolver, sockets, system);
+        let transport = TcpTransport::new(registry, (resolver, waker.clone()), sockets, system, tls);
         Ok(Loop {
             waker,
             transport,

@@ -10,6 +10,7 @@ mod socket;
 mod stream;
 mod system;
 mod tcp;
+mod tls;
 mod worker;
 
 pub use files::Files;

@@ -1,12 +1,15 @@
 //! The byte stream of a connection: plain TCP, or TCP with a cipher.
 
 use std::io::{self, IoSlice, Read};
+use std::sync::Arc;
 use std::task::Poll;
 
 use mio::net::TcpStream;
+use ottla_tls::ClientTls;
 use socket2::SockRef;
 
-use crate::connection::{CloseReason, TlsFailure, TlsSession};
+use super::tls::TlsStream;
+use crate::connection::{CloseReason, TlsFailure, TlsPeer, TlsSession};
 
 /// The result of reading.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,15 +56,9 @@ pub(super) trait ByteStream: Send {
 pub(super) struct PlainStream(TcpStream);
 
 impl PlainStream {
-    /// Returns the stream of a socket. Connections with TLS are refused, so that their requests never go out in plain text.
-    pub(super) fn open(socket: TcpStream, tls_name: Option<&str>) -> Result<Box<dyn ByteStream>, Refused> {
-        match tls_name {
-            None => Ok(Box::new(PlainStream(socket))),
-            Some(_) => Err(Refused {
-                socket,
-                reason: CloseReason::Tls(TlsFailure::Other("this client has no TLS".into())),
-            }),
-        }
+    /// Returns the stream of a socket.
+    pub(super) fn open(socket: TcpStream) -> Box<dyn ByteStream> {
+        Box::new(PlainStream(socket))
     }
 }
 
@@ -71,9 +68,22 @@ pub(super) struct Refused {
     pub(super) reason: CloseReason,
 }
 
-/// Creates the stream of a socket that connects. The name is that of the peer's certificate for TLS.
+/// Creates the stream of a socket that connects to the broker of that name, with TLS if it has a peer.
 pub(super) type StreamFactory =
-    Box<dyn Fn(TcpStream, Option<&str>) -> Result<Box<dyn ByteStream>, Refused> + Send + Sync>;
+    Box<dyn Fn(TcpStream, &str, Option<&TlsPeer>) -> Result<Box<dyn ByteStream>, Refused> + Send + Sync>;
+
+/// Returns the factory of a client. Without its TLS, connections with TLS are refused, so that their requests never go out
+/// in plain text.
+pub(super) fn stream_factory(tls: Option<Arc<ClientTls>>) -> StreamFactory {
+    Box::new(move |socket, broker, peer| match (peer, &tls) {
+        (None, _) => Ok(PlainStream::open(socket)),
+        (Some(peer), Some(tls)) => TlsStream::open(tls, socket, broker, peer),
+        (Some(_), None) => Err(Refused {
+            socket,
+            reason: CloseReason::Tls(TlsFailure::Other("this client has no TLS".into())),
+        }),
+    })
+}
 
 /// Makes writes return an error where the peer is gone, without SIGPIPE: handling of signals belongs to the application.
 /// Systems without this flag have a socket option ([`configure`](super::socket::configure)).

@@ -4,18 +4,22 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::task::Poll;
 
 use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
+use ottla_tls::ClientTls;
 
 use super::outbox::Outbox;
 use super::poller::{Poller, Readiness};
 use super::resolver::Resolver;
 use super::socket::{SocketOptions, configure, limit_unacknowledged};
-use super::stream::{ByteStream, PlainStream, Received, StreamFactory, io_reason};
+use super::stream::{ByteStream, Received, StreamFactory, io_reason, stream_factory};
 use super::system::SystemHooks;
-use crate::connection::{CloseReason, ConnId, FrameReader, NetAction, NetEvent};
+use super::tls::CertificateFiles;
+use crate::connection::{CloseReason, ConnId, FrameReader, NetAction, NetEvent, TlsPeer};
+use crate::sys::Waker;
 
 /// Bytes read from one connection before others have their turn.
 const READ_TURN: usize = 4 * 1024 * 1024;
@@ -58,12 +62,12 @@ struct SocketSet {
 }
 
 impl SocketSet {
-    fn new(registry: Registry, options: SocketOptions, system: SystemHooks) -> Self {
+    fn new(registry: Registry, options: SocketOptions, system: SystemHooks, open_stream: StreamFactory) -> Self {
         SocketSet {
             registry,
             options,
             system,
-            open_stream: Box::new(PlainStream::open),
+            open_stream,
             conns: BTreeMap::new(),
             tokens: BTreeMap::new(),
             next_token: 1,
@@ -75,8 +79,8 @@ impl SocketSet {
 
     // ---------------------------------------------------------------- actions
 
-    fn connect(&mut self, id: ConnId, addr: SocketAddr, broker: &str, tls_name: Option<&str>) {
-        if let Err(reason) = self.try_connect(id, addr, broker, tls_name) {
+    fn connect(&mut self, id: ConnId, addr: SocketAddr, broker: &str, tls: Option<&TlsPeer>) {
+        if let Err(reason) = self.try_connect(id, addr, broker, tls) {
             self.report_closed(id, reason);
         }
     }
@@ -86,10 +90,10 @@ impl SocketSet {
         id: ConnId,
         addr: SocketAddr,
         broker: &str,
-        tls_name: Option<&str>,
+        tls: Option<&TlsPeer>,
     ) -> Result<(), CloseReason> {
         let socket = self.open_socket(addr, broker).map_err(|e| io_reason(&e))?;
-        let mut stream = match (self.open_stream)(socket, tls_name) {
+        let mut stream = match (self.open_stream)(socket, broker, tls) {
             Ok(stream) => stream,
             Err(refused) => {
                 self.system.close(std::net::TcpStream::from(refused.socket));
@@ -223,8 +227,11 @@ impl SocketSet {
             Ok(Poll::Ready(session)) => {
                 c.phase = Phase::Open;
                 let conn = c.id;
-                let secured = session.map(|session| NetEvent::Secured { conn, session });
-                self.events.extend(secured);
+                if let Some(session) = session {
+                    self.events.push_back(NetEvent::Secured { conn, session });
+                    // The stream may have read the first frames with the end of the handshake.
+                    self.unread.push(token);
+                }
             }
             Err(reason) => self.on_closed(token, reason),
         }
@@ -310,6 +317,10 @@ fn take_frames(c: &mut Conn, events: &mut VecDeque<NetEvent>) -> Result<(), Stri
 pub struct TcpTransport {
     resolver: Resolver,
     sockets: SocketSet,
+    tls: Option<Arc<ClientTls>>,
+    certificates: CertificateFiles,
+    /// Connections that are opened after the look at certificate files.
+    waiting: VecDeque<NetAction>,
 }
 
 impl std::fmt::Debug for TcpTransport {
@@ -321,11 +332,20 @@ impl std::fmt::Debug for TcpTransport {
 }
 
 impl TcpTransport {
-    /// Returns a transport without connections.
-    pub fn new(registry: Registry, resolver: Resolver, options: SocketOptions, system: SystemHooks) -> Self {
+    /// Returns a transport without connections. `tls` is the TLS of connections that require it.
+    pub fn new(
+        registry: Registry,
+        (resolver, waker): (Resolver, Arc<dyn Waker>),
+        options: SocketOptions,
+        system: SystemHooks,
+        tls: Option<Arc<ClientTls>>,
+    ) -> Self {
         TcpTransport {
             resolver,
-            sockets: SocketSet::new(registry, options, system),
+            sockets: SocketSet::new(registry, options, system, stream_factory(tls.clone())),
+            tls,
+            certificates: CertificateFiles::new(waker),
+            waiting: VecDeque::new(),
         }
     }
 
@@ -334,14 +354,39 @@ impl TcpTransport {
         match action {
             NetAction::Resolve { lookup, host, port } => self.resolver.look_up(lookup, host, port),
             NetAction::ResolveNames { lookup, host, port } => self.resolver.look_up_names(lookup, host, port),
+            NetAction::Connect { tls: Some(_), .. } if self.certificates.is_looking() => self.waiting.push_back(action),
             NetAction::Connect {
                 conn,
                 addr,
                 broker,
-                tls_name,
-            } => self.sockets.connect(conn, addr, &broker, tls_name.as_deref()),
+                tls,
+            } => self.sockets.connect(conn, addr, &broker, tls.as_ref()),
+            NetAction::RefreshCertificates => match &self.tls {
+                Some(tls) => self.certificates.look(tls.clone()),
+                None => {}
+            },
             NetAction::Send { conn, frame } => self.sockets.send(conn, frame),
-            NetAction::Close { conn } => self.sockets.close(conn),
+            NetAction::Close { conn } => {
+                self.waiting
+                    .retain(|action| !matches!(action, NetAction::Connect { conn: of, .. } if *of == conn));
+                self.sockets.close(conn);
+            }
+        }
+    }
+
+    /// Reports the results of looks at certificate files, and opens the connections that waited for them.
+    fn take_certificates(&mut self) {
+        let results = self.certificates.take_results();
+        let events = results.into_iter().map(NetEvent::CertificatesRefreshed);
+        self.sockets.events.extend(events);
+        if !self.certificates.is_looking() {
+            for action in std::mem::take(&mut self.waiting) {
+                self.perform(action);
+            }
+        }
+        let notes = self.tls.as_ref().map_or_else(Vec::new, |tls| tls.take_notes());
+        if !notes.is_empty() {
+            self.sockets.events.push_back(NetEvent::TlsNotes(notes));
         }
     }
 
@@ -354,6 +399,9 @@ impl TcpTransport {
     pub fn next_event(&mut self) -> Option<NetEvent> {
         if self.sockets.events.is_empty() {
             self.sockets.events.extend(self.resolver.take_results());
+            if self.tls.is_some() {
+                self.take_certificates();
+            }
         }
         self.sockets.events.pop_front()
     }
@@ -389,7 +437,6 @@ mod tests {
     use ottla_protocol::Frame;
     use std::io::{IoSlice, Read, Write};
     use std::net::TcpListener;
-    use std::sync::Arc;
     use std::time::Duration;
 
     struct NoWaker;
@@ -414,8 +461,9 @@ mod tests {
             let poller = Poller::new().unwrap();
             let resolver = Resolver::new(Arc::new(NoWaker), AddressFamily::Any, None);
             let registry = poller.registry().try_clone().unwrap();
+            let parts = (resolver, Arc::new(NoWaker) as Arc<dyn Waker>);
             World {
-                transport: TcpTransport::new(registry, resolver, options, SystemHooks::default()),
+                transport: TcpTransport::new(registry, parts, options, SystemHooks::default(), None),
                 poller,
                 listener: TcpListener::bind(("127.0.0.1", 0)).unwrap(),
                 events: Vec::new(),
@@ -425,8 +473,8 @@ mod tests {
         /// Returns a world whose connections have the toy cipher, and a peer on another thread.
         fn with_cipher(peer: impl FnOnce(std::net::TcpStream) + Send + 'static) -> Self {
             let mut w = World::new(small_frames());
-            w.transport.sockets.open_stream = Box::new(|socket, tls_name| {
-                assert_eq!(tls_name, Some("broker"));
+            w.transport.sockets.open_stream = Box::new(|socket, _, tls| {
+                assert_eq!(tls.map(|peer| peer.host.as_str()), Some("broker"));
                 Ok(Box::new(Cipher {
                     socket,
                     hello_sent: false,
@@ -438,12 +486,15 @@ mod tests {
             w
         }
 
-        fn connect(&mut self, tls_name: Option<&str>) {
+        fn connect(&mut self, host: Option<&str>) {
             self.transport.perform(NetAction::Connect {
                 conn: CONN,
                 addr: self.listener.local_addr().unwrap(),
                 broker: String::new(),
-                tls_name: tls_name.map(str::to_owned),
+                tls: host.map(|host| TlsPeer {
+                    host: host.to_owned(),
+                    broker_id: 1,
+                }),
             });
         }
 
@@ -538,6 +589,7 @@ mod tests {
         TlsSession {
             version: "toy".into(),
             cipher_suite: "inversion".into(),
+            ..TlsSession::default()
         }
     }
 

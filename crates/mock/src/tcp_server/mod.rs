@@ -11,6 +11,7 @@ use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use mio::Waker;
+use ottla_tls::ServerTls;
 
 use crate::cluster::Cluster;
 use crate::config::ClusterConfig;
@@ -34,6 +35,18 @@ impl EmbeddedCluster {
     /// # Errors
     /// The system's error when a socket or the thread cannot be created.
     pub fn start(config: ClusterConfig) -> io::Result<Self> {
+        Self::start_with(config, None)
+    }
+
+    /// Starts a cluster whose brokers speak TLS.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_with_tls(config: ClusterConfig, tls: Arc<ServerTls>) -> io::Result<Self> {
+        Self::start_with(config, Some(tls))
+    }
+
+    fn start_with(config: ClusterConfig, tls: Option<Arc<ServerTls>>) -> io::Result<Self> {
         let wall_clock_ms = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_millis());
@@ -43,7 +56,7 @@ impl EmbeddedCluster {
             wall_clock_ms: i64::try_from(wall_clock_ms).unwrap_or(i64::MAX),
             ..config
         });
-        let server = Server::bind(&mut cluster, max_request_bytes)?;
+        let server = Server::bind(&mut cluster, max_request_bytes, tls)?;
         let waker = server.waker()?;
         let shared = Arc::new(Shared {
             cluster: Mutex::new(cluster),

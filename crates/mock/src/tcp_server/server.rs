@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
+use ottla_tls::ServerTls;
 
 use super::shared::Shared;
 use super::socket::{Input, ReadOutcome, Socket};
@@ -33,6 +35,8 @@ pub(super) struct Server {
     sockets: BTreeMap<usize, (BrokerId, Socket)>,
     next_socket: usize,
     max_request_bytes: usize,
+    /// The TLS of accepted connections.
+    tls: Option<Arc<ServerTls>>,
 }
 
 struct Listener {
@@ -43,13 +47,18 @@ struct Listener {
 
 impl Server {
     /// Binds a port for each broker, and sets the brokers' addresses.
-    pub(super) fn bind(cluster: &mut Cluster, max_request_bytes: usize) -> io::Result<Self> {
+    pub(super) fn bind(
+        cluster: &mut Cluster,
+        max_request_bytes: usize,
+        tls: Option<Arc<ServerTls>>,
+    ) -> io::Result<Self> {
         let mut server = Self {
             poll: Poll::new()?,
             listeners: BTreeMap::new(),
             sockets: BTreeMap::new(),
             next_socket: FIRST_SOCKET,
             max_request_bytes,
+            tls,
         };
         let brokers: Vec<_> = cluster.broker_ids().collect();
         for broker in brokers {
@@ -180,10 +189,14 @@ impl Server {
             {
                 continue;
             }
+            // A session that cannot begin is an error of the TLS library; the client sees its connection close.
+            let Ok(session) = self.tls.as_ref().map(|tls| tls.accept()).transpose() else {
+                continue;
+            };
             // Otherwise small responses would wait for the client's acknowledgements.
             let _ = stream.set_nodelay(true);
             self.next_socket += 1;
-            self.sockets.insert(token, (broker, Socket::new(stream)));
+            self.sockets.insert(token, (broker, Socket::new(stream, session)));
             touched.push(token);
         }
     }

@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read};
+use std::task::Poll;
 
 use bytes::{Buf, Bytes, BytesMut};
 use mio::net::TcpStream;
 use ottla_protocol::Frame;
+use ottla_tls::{NoSignal, Received, Session, SessionError};
 use socket2::SockRef;
 
 /// The size of an input buffer unless a frame needs more.
@@ -30,6 +32,7 @@ const WRITE_BACKLOG_MAX_BYTES: usize = 16 << 20;
 /// A connection of a client.
 pub(super) struct Socket {
     pub(super) stream: TcpStream,
+    tls: Option<Tls>,
     input: BytesMut,
     output: VecDeque<Bytes>,
     output_bytes: usize,
@@ -47,6 +50,52 @@ pub(super) struct Socket {
     pub(super) read_closed: bool,
     /// The size of the next read.
     read_room: usize,
+}
+
+/// The TLS session of a connection.
+struct Tls {
+    session: Session,
+    /// The handshake is complete.
+    open: bool,
+}
+
+impl Tls {
+    fn read(&mut self, stream: &TcpStream, target: &mut [u8]) -> io::Result<usize> {
+        let mut socket = NoSignal(stream);
+        if !self.open {
+            match self.session.handshake(&mut socket).map_err(broken)? {
+                Poll::Pending => return Err(io::ErrorKind::WouldBlock.into()),
+                Poll::Ready(_) => self.open = true,
+            }
+        }
+        match self.session.read(&mut socket, target).map_err(broken)? {
+            Received::Bytes { count, .. } => Ok(count),
+            Received::WouldBlock => Err(io::ErrorKind::WouldBlock.into()),
+            Received::End => Ok(0),
+        }
+    }
+
+    /// Encrypts bytes and writes as much as the socket takes; returns the number of encrypted bytes. Encrypts nothing while
+    /// earlier records are not written.
+    fn write(&mut self, stream: &TcpStream, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        if !self.open || !self.flush(stream)? {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let count = self.session.write(slices).map_err(broken)?;
+        self.flush(stream)?;
+        Ok(count)
+    }
+
+    fn flush(&mut self, stream: &TcpStream) -> io::Result<bool> {
+        self.session.flush(&mut NoSignal(stream)).map_err(broken)
+    }
+}
+
+fn broken(error: SessionError) -> io::Error {
+    match error {
+        SessionError::Io(error) => error,
+        SessionError::Tls(failure) => io::Error::other(failure.to_string()),
+    }
 }
 
 /// The content of the input buffer.
@@ -70,11 +119,12 @@ pub(super) enum ReadOutcome {
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream) -> Self {
+    pub(super) fn new(stream: TcpStream, session: Option<Session>) -> Self {
         #[cfg(target_vendor = "apple")]
         let _ = SockRef::from(&stream).set_nosigpipe(true);
         Self {
             stream,
+            tls: session.map(|session| Tls { session, open: false }),
             input: BytesMut::new(),
             output: VecDeque::new(),
             output_bytes: 0,
@@ -109,7 +159,10 @@ impl Socket {
         let room = (self.input.capacity() - filled).min(wanted);
         self.input.resize(filled + room, 0);
         let target = self.input.get_mut(filled..).unwrap_or_default();
-        let result = self.stream.read(target);
+        let result = match &mut self.tls {
+            None => self.stream.read(target),
+            Some(tls) => tls.read(&self.stream, target),
+        };
         self.input.truncate(filled + result.as_ref().copied().unwrap_or(0));
         match result {
             Ok(0) => ReadOutcome::Closed,
@@ -121,7 +174,7 @@ impl Socket {
                 self.read_room = (read * 2).clamp(READ_MIN_BYTES, READ_MAX_BYTES);
                 // A short read has emptied the socket, and a new event will follow. Only the end of the stream may have
                 // been reported already.
-                self.readable = self.read_closed;
+                self.readable = self.read_closed || self.tls.is_some();
                 ReadOutcome::Data
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => ReadOutcome::Empty,
@@ -167,6 +220,11 @@ impl Socket {
     /// # Errors
     /// The connection is broken.
     pub(super) fn write(&mut self) -> io::Result<bool> {
+        if let Some(tls) = &mut self.tls
+            && !tls.flush(&self.stream)?
+        {
+            return Ok(false);
+        }
         while !self.output.is_empty() {
             let mut slices = [IoSlice::new(&[]); WRITE_SEGMENTS];
             let mut count = 0;
@@ -175,7 +233,11 @@ impl Socket {
                 count += 1;
             }
             let slices = slices.get(..count).unwrap_or_default();
-            let written = match SockRef::from(&self.stream).send_vectored_with_flags(slices, SEND_FLAGS) {
+            let sent = match &mut self.tls {
+                None => SockRef::from(&self.stream).send_vectored_with_flags(slices, SEND_FLAGS),
+                Some(tls) => tls.write(&self.stream, slices),
+            };
+            let written = match sent {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => written,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),

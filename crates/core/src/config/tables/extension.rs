@@ -9,10 +9,22 @@ macro_rules! extension_rows {
 "interceptors" interceptors: usize = pointer("rd_kafka_conf_interceptor_add_on_new") =>
     "Interceptors that plugins or the application have added.";
 "test.mock.num.brokers" test_mock_num_brokers: u32 = int(0, 10_000, 0).count().hidden() =>
-    "Start an embedded cluster of this many brokers and use it in place of `bootstrap.servers`, without encryption. \
-     For demos and tests; 0 starts none. It accepts messages as large as the client's `message.max.bytes` allows.";
+    "Start an embedded cluster of this many brokers and use it in place of `bootstrap.servers`, without encryption \
+     unless `test.mock.ssl` is set. For demos and tests; 0 starts none. It accepts messages as large as the client's \
+     `message.max.bytes` allows.";
 "test.mock.broker.rtt" test_mock_broker_rtt: u32 = int(0, 3_600_000, 0).ms().hidden() =>
     "Round-trip time that the brokers of the embedded cluster simulate.";
+"test.mock.ssl" test_mock_ssl: bool = switch(false).hidden() =>
+    "The brokers of the embedded cluster speak TLS, and the client uses `security.protocol=ssl`. Their certificate is \
+     generated, and the client trusts it if it has no `ssl.ca.*`; with `test.mock.ssl.certificate.location` and \
+     `test.mock.ssl.key.location` it is read from files. Not in librdkafka.";
+"test.mock.ssl.certificate.location" test_mock_ssl_certificate_location: String = text().hidden() =>
+    "File (PEM) with the certificate chain of the embedded cluster's brokers, for `test.mock.ssl`. Not in librdkafka.";
+"test.mock.ssl.key.location" test_mock_ssl_key_location: String = text().hidden() =>
+    "File (PEM) with the private key of `test.mock.ssl.certificate.location`. Not in librdkafka.";
+"test.mock.ssl.client.ca.location" test_mock_ssl_client_ca_location: String = text().hidden() =>
+    "File (PEM) with the authorities of client certificates, which the embedded cluster's brokers then require. For \
+     `test.mock.ssl`. Not in librdkafka.";
 "ut_handle_ProduceResponse" ut_handle_produce_response: usize = pointer("").hidden() =>
     "Hook of another library's unit tests. Cannot be set.";
 

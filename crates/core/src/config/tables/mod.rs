@@ -43,8 +43,8 @@ const FEATURES: &[Named] = &[
     ("oidc", 0x2000),
 ];
 
-/// gzip, snappy, regex, lz4, zstd.
-const BUILT_IN: u32 = 0x1 | 0x2 | 0x10 | 0x20 | 0x400;
+/// gzip, snappy, ssl, regex, lz4, zstd.
+const BUILT_IN: u32 = 0x1 | 0x2 | 0x4 | 0x10 | 0x20 | 0x400;
 
 /// The names that `debug` accepts: single contexts, and `all` of them.
 pub const DEBUG_CONTEXTS: &[Named] = &[

@@ -8,15 +8,18 @@ macro_rules! security_rows {
     = choice(&[("plaintext", 0), ("ssl", 1), ("sasl_plaintext", 2), ("sasl_ssl", 3)], 0).high() =>
     "How to talk to brokers: encrypted (`ssl`, `sasl_ssl`) or not, authenticated (`sasl_...`) or not.";
 "ssl.cipher.suites" ssl_cipher_suites: String = text() =>
-    "Cipher suites to offer, the preferred one first.";
+    "Cipher suites for TLS 1.2 to offer, the preferred one first, as an OpenSSL cipher list. The suites of TLS 1.3 are always \
+     offered. Names without a suite in this build are ignored with a warning; a list of which nothing is left is refused.";
 "ssl.curves.list" ssl_curves_list: String = text() =>
-    "Groups to offer for the key exchange, the preferred one first.";
+    "Groups to offer for the key exchange, the preferred one first, separated by colons: `X25519:P-256`. A name without a \
+     group in this build is refused.";
 "ssl.sigalgs.list" ssl_sigalgs_list: String = text() =>
-    "Signature algorithms to offer, the preferred one first.";
+    "Signature algorithms to offer, the preferred one first, separated by colons: `RSA+SHA256:ECDSA+SHA256` or \
+     `rsa_pss_rsae_sha256`.";
 "ssl.key.location" ssl_key_location: String = text().sensitive() =>
-    "File with the client's private key (PEM).";
+    "File with the client's private key (PEM: PKCS#8, PKCS#1 or SEC1, plain or encrypted).";
 "ssl.key.password" ssl_key_password: String = text().sensitive() =>
-    "Passphrase of the client's private key.";
+    "Passphrase of the client's private key, for each of its sources but `ssl.keystore.location`.";
 "ssl.key.pem" ssl_key_pem: String = text().sensitive() =>
     "The client's private key itself (PEM).";
 "ssl_key" ssl_key: usize = pointer("rd_kafka_conf_set_ssl_cert").sensitive() =>
@@ -28,40 +31,51 @@ macro_rules! security_rows {
 "ssl_certificate" ssl_certificate: usize = pointer("rd_kafka_conf_set_ssl_cert") =>
     "The client's certificate from memory.";
 "ssl.ca.location" ssl_ca_location: String = text() =>
-    "File or folder with the certificates of the authorities that brokers' certificates are verified with; `probe` \
-     looks in the system's usual places.";
+    "File (PEM) or directory with the certificates of the authorities that brokers' certificates are verified with; `probe` \
+     uses the first of the operating systems' usual places that has certificates. Not set, and without `ssl.ca.pem`: the \
+     operating system's certificates (`SSL_CERT_FILE` and `SSL_CERT_DIR` in the environment take precedence).";
 "https.ca.location" https_ca_location: String = text() =>
     "File or folder with the certificates of the authorities for HTTPS endpoints (OAUTHBEARER with `oidc`); `probe` \
      looks in the system's usual places. Not together with `https.ca.pem`.";
 "https.ca.pem" https_ca_pem: String = text() =>
     "The certificates of the authorities for HTTPS endpoints themselves (PEM). Not together with `https.ca.location`.";
 "ssl.ca.pem" ssl_ca_pem: String = text().sensitive() =>
-    "The certificates of the authorities themselves (PEM).";
+    "The certificates of the authorities themselves (PEM), in addition to those of `ssl.ca.location`.";
 "ssl_ca" ssl_ca: usize = pointer("rd_kafka_conf_set_ssl_cert") =>
     "The certificates of the authorities from memory. Not together with `ssl.ca.location` or `ssl.ca.pem`.";
 "ssl.ca.certificate.stores" ssl_ca_certificate_stores: String = text_or("Root").windows_only() =>
     "Windows certificate stores to take the authorities from, separated by commas. Cannot be set on other systems.";
 "ssl.crl.location" ssl_crl_location: String = text() =>
-    "File or folder with certificate revocation lists.";
+    "File with certificate revocation lists (PEM). Brokers' own certificates are looked up in them, those of authorities are \
+     not; without a current list of a certificate's issuer the certificate is refused.";
 "ssl.keystore.location" ssl_keystore_location: String = text() =>
     "File with the client's key and certificate (PKCS#12). Needs `ssl.keystore.password`.";
 "ssl.keystore.password" ssl_keystore_password: String = text().sensitive() =>
     "Password of `ssl.keystore.location`.";
 "ssl.providers" ssl_providers: String = text() =>
-    "OpenSSL 3 providers to load, separated by commas.";
+    "OpenSSL 3 providers, separated by commas. OpenSSL is not used here: `default` and `legacy`, whose formats are read \
+     without them, have no effect, others are refused.";
 "ssl.engine.location" ssl_engine_location: String = text().deprecated() =>
-    "OpenSSL engine to load.";
+    "OpenSSL engine to load. OpenSSL is not used here: refused with encryption.";
 "ssl.engine.id" ssl_engine_id: String = text_or("dynamic") =>
-    "Name of the OpenSSL engine.";
+    "Name of the OpenSSL engine. OpenSSL is not used here: refused with encryption.";
 "ssl_engine_callback_data" ssl_engine_callback_data: usize = pointer("rd_kafka_conf_set_engine_callback_data") =>
     "The application's pointer for the OpenSSL engine.";
 "enable.ssl.certificate.verification" enable_ssl_certificate_verification: bool = switch(true) =>
-    "Verify brokers' certificates. Switched off, anybody can pose as a broker.";
+    "Verify brokers' certificates. Switched off, any host can pose as a broker.";
 "ssl.endpoint.identification.algorithm" ssl_endpoint_identification_algorithm: Choice
     = choice(&[("none", 0), ("https", 1)], 1) =>
     "Whether a broker's certificate must name the host that was connected to (`https`, RFC 2818) or need not (`none`).";
 "ssl.certificate.verify_cb" ssl_certificate_verify_cb: usize = pointer("rd_kafka_conf_set_ssl_cert_verify_cb") =>
-    "Called to verify a broker's certificate.";
+    "Called for each certificate of a broker's chain, to accept or refuse it. Excludes the resumption of sessions.";
+"ssl.certificate.refresh.interval.ms" ssl_certificate_refresh_interval_ms: u32 = int(0, 86_400_000, 5000).ms() =>
+    "Minimum time between two looks at the files of certificates, keys, authorities and revocation lists. They are looked at \
+     before connections are opened, which use the files as they are then; files that cannot be used leave those before in \
+     use, with a line in the log. 0 reads them only when the client is created. Not in librdkafka.";
+"ssl.certificate.refresh.reconnect.ms" ssl_certificate_refresh_reconnect_ms: u32 = int(0, 86_400_000, 0).ms() =>
+    "Time within which open connections are replaced, one after another and with no request in flight, when certificates \
+     have changed. With it the files are looked at in each `ssl.certificate.refresh.interval.ms`, also when no connection is \
+     opened. 0 keeps open connections. Not in librdkafka.";
 "sasl.mechanisms" sasl_mechanisms: String
     = text_or("GSSAPI").check(TextCheck::SingleItem).also(&["sasl.mechanism"]).high() =>
     "How to authenticate: one of GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER. One name only, in spite of \

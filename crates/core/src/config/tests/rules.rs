@@ -200,13 +200,10 @@ fn api_version_request_false_is_ignored_from_fallback_0_10_on() {
 #[test]
 fn unavailable_features_are_refused_by_name() {
     for (client, settings) in [
-        ("producer", "security.protocol=ssl"),
         (
             "producer",
             "security.protocol=sasl_plaintext;sasl.mechanisms=PLAIN;sasl.username=u;sasl.password=p",
         ),
-        ("consumer", "ssl.ca.location=/x"),
-        ("producer", "enable.ssl.certificate.verification=false"),
         ("producer", "queuing.strategy=lifo"),
     ] {
         let conf = conf(settings);
@@ -222,9 +219,24 @@ fn unavailable_features_are_refused_by_name() {
         .finalize(ClientKind::Producer)
         .unwrap_err();
     assert_eq!(plugins.code, ErrorCode::L_UNSUPPORTED_FEATURE);
-    let mut pointer = Conf::new();
-    pointer.set_pointer("ssl.certificate.verify_cb", 1).unwrap();
-    assert!(pointer.finalize(ClientKind::Producer).is_err());
+}
+
+#[test]
+fn extensions_of_openssl_are_refused_with_tls_and_mean_nothing_without() {
+    for (settings, property) in [
+        ("ssl.engine.location=/e.so", "ssl.engine.location"),
+        ("ssl.engine.id=pkcs11", "ssl.engine.id"),
+        ("ssl.providers=default,fips", "ssl.providers"),
+    ] {
+        conf(settings).finalize(ClientKind::Producer).unwrap();
+        let with_tls = conf(&format!("security.protocol=ssl;{settings}"));
+        let error = with_tls.finalize(ClientKind::Producer).unwrap_err();
+        assert_eq!(error.code, ErrorCode::L_INVALID_ARG, "{settings}");
+        assert!(error.message.starts_with(property), "{}", error.message);
+        assert!(error.message.contains("OpenSSL"), "{}", error.message);
+    }
+    let accepted = conf("security.protocol=ssl;ssl.providers=default,legacy");
+    accepted.finalize(ClientKind::Producer).unwrap();
 }
 
 #[test]
@@ -242,6 +254,9 @@ fn settings_without_unavailable_features_are_accepted() {
             "producer",
             "ssl.endpoint.identification.algorithm=https;sasl.mechanisms=GSSAPI",
         ),
+        ("producer", "security.protocol=ssl;ssl.ca.location=/nowhere"),
+        ("consumer", "ssl.ca.location=/nowhere;sasl.username=u;sasl.oauthbearer.method=oidc"),
+        ("producer", "test.mock.num.brokers=3;test.mock.ssl=true"),
         (
             "consumer",
             "partition.assignment.strategy=roundrobin, range;group.protocol=classic",
@@ -261,7 +276,7 @@ fn settings_without_unavailable_features_are_accepted() {
 
 #[test]
 fn secrets_are_not_in_messages() {
-    let error = conf("sasl.password=hunter2")
+    let error = conf("security.protocol=sasl_ssl;sasl.mechanisms=PLAIN;sasl.username=hunter2")
         .finalize(ClientKind::Producer)
         .unwrap_err();
     assert!(!error.message.contains("hunter2"), "{}", error.message);

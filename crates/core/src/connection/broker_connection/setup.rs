@@ -15,7 +15,7 @@ use crate::connection::addresses::address_text;
 use crate::connection::authentication::{Authentication, Output};
 use crate::connection::events::{ConnectionEvent, Reply};
 use crate::connection::key::{Owner, Tag};
-use crate::connection::net::{CloseReason, ConnId, LookupId, NetAction, TlsSession};
+use crate::connection::net::{CloseReason, ConnId, LookupId, NetAction, TlsPeer, TlsSession};
 use crate::connection::race::{HEAD_START, Race, Runner};
 use crate::connection::requests::RequestsInFlight;
 use crate::connection::table_state::TableState;
@@ -123,12 +123,16 @@ impl BrokerConnection {
         self.addresses.on_try(addr);
         self.log(table).connecting(addr);
         let broker = self.name().broker();
-        let tls_name = table.config.security.tls.then(|| self.host().to_owned());
+        let tls = table.config.security.tls.then(|| TlsPeer {
+            host: self.host().to_owned(),
+            broker_id: self.key.node.0.max(-1),
+        });
+        table.refresh_certificates(now);
         table.act(NetAction::Connect {
             conn,
             addr,
             broker,
-            tls_name,
+            tls,
         });
     }
 
@@ -495,6 +499,7 @@ impl BrokerConnection {
         self.log(table).security(self.tls_session.as_ref(), mechanism);
         self.enter(table, State::Up { conn, versions }, now);
         self.reconnect.on_up();
+        self.replace_at = None;
         table.totals.connections += 1;
         self.setup_deadline = None;
         self.wanted = false;

@@ -1,0 +1,211 @@
+//! The TLS of a client: sessions with brokers, and certificates that are renewed while it runs.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustls::client::{ClientConfig, ClientConnection, ResolvesClientCert, Resumption};
+use rustls::pki_types::ServerName;
+
+use crate::failure::Failure;
+use crate::identity::{Anonymous, IdentityResolver};
+use crate::notes::Notes;
+use crate::session::Session;
+use crate::settings::{Certificates, PrivateKey, Settings, SettingsError};
+use crate::stamps::Stamps;
+use crate::verify::{Policy, ServerVerifier};
+
+/// The broker at the other end of a session.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer<'a> {
+    /// The host name or address that its certificate must have.
+    pub host: &'a str,
+    /// Its name for the verify callback, `host:port/id`.
+    pub broker: &'a str,
+    /// Its id for the verify callback; -1 while it is not known.
+    pub broker_id: i32,
+}
+
+/// A certificate or key from memory that replaces the one in use.
+#[derive(Clone, Debug)]
+pub enum Replacement {
+    /// The client's certificate chain and private key.
+    Identity(Certificates, PrivateKey),
+    /// The certificates of CAs.
+    Ca(Certificates),
+}
+
+/// The result of [`ClientTls::refresh`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refresh {
+    /// No file has changed since the last call.
+    Unchanged,
+    /// New sessions use the changed files; the texts are warnings about them.
+    Renewed(Vec<String>),
+    /// The changed files cannot be used, and those before stay in use. Reported once for each change.
+    Failed(SettingsError),
+}
+
+/// The TLS of a client. May be used from any thread.
+pub struct ClientTls {
+    state: Mutex<State>,
+    notes: Arc<Notes>,
+}
+
+struct State {
+    settings: Settings,
+    engine: Engine,
+    stamps: Stamps,
+}
+
+/// What new sessions use.
+#[derive(Clone)]
+struct Engine {
+    config: Arc<ClientConfig>,
+    policy: Arc<Policy>,
+}
+
+impl fmt::Debug for ClientTls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientTls").field("settings", &self.lock().settings).finish_non_exhaustive()
+    }
+}
+
+impl ClientTls {
+    /// Returns the TLS of these settings, and texts for the log.
+    ///
+    /// # Errors
+    /// The first setting that cannot be used.
+    pub fn new(settings: Settings) -> Result<(Self, Vec<String>), SettingsError> {
+        let notes = Arc::new(Notes::default());
+        let stamps = Stamps::of(settings.paths());
+        let (engine, warnings) = Engine::build(&settings, &notes)?;
+        let state = Mutex::new(State { settings, engine, stamps });
+        Ok((ClientTls { state, notes }, warnings))
+    }
+
+    /// Begins a session with a broker.
+    ///
+    /// # Errors
+    /// The host is no name that a certificate can have.
+    pub fn connect(&self, peer: Peer<'_>) -> Result<Session, Failure> {
+        let (engine, checks_name) = {
+            let state = self.lock();
+            let checks_name = !state.settings.any_name && !state.settings.trust_all;
+            (state.engine.clone(), checks_name)
+        };
+        let host = peer.host.strip_suffix('.').unwrap_or(peer.host);
+        let name = ServerName::try_from(host.to_owned());
+        let known = name.is_ok();
+        let name = match name {
+            Ok(name) => name,
+            Err(_) if checks_name => {
+                return Err(Failure::Certificate(format!("{host} is no host name that a certificate can have")));
+            }
+            // The name is only the key of resumption then.
+            Err(_) => ServerName::try_from("broker.invalid").map_err(|e| Failure::Other(e.to_string()))?,
+        };
+        let mut config = engine.config;
+        if engine.policy.callback.is_some() || !known {
+            let mut own = ClientConfig::clone(&config);
+            own.enable_sni = known;
+            if engine.policy.callback.is_some() {
+                // The callback must see each connection, and learn its broker.
+                own.resumption = Resumption::disabled();
+                let verifier = ServerVerifier::new(engine.policy, self.notes.clone());
+                own.dangerous().set_certificate_verifier(Arc::new(verifier.for_broker(peer.broker, peer.broker_id)));
+            }
+            config = Arc::new(own);
+        }
+        let conn = ClientConnection::new(config, name).map_err(Failure::from)?;
+        Ok(Session::new(conn.into()))
+    }
+
+    /// Looks at the files of the settings, and uses those that have changed for new sessions. Reads files, and may compute
+    /// keys from passwords: not for a thread that must not wait.
+    pub fn refresh(&self) -> Refresh {
+        let settings = self.lock().settings.clone();
+        let stamps = Stamps::of(settings.paths());
+        if self.lock().stamps == stamps {
+            return Refresh::Unchanged;
+        }
+        let built = Engine::build(&settings, &self.notes);
+        let mut state = self.lock();
+        state.stamps = stamps;
+        match built {
+            Ok((engine, warnings)) => {
+                state.engine = engine;
+                Refresh::Renewed(warnings)
+            }
+            Err(error) => Refresh::Failed(error),
+        }
+    }
+
+    /// Replaces certificates for new sessions. The settings' files of the same purpose are not used any more.
+    ///
+    /// # Errors
+    /// The replacement cannot be used; the certificates before stay in use.
+    pub fn replace(&self, replacement: Replacement) -> Result<Vec<String>, SettingsError> {
+        let mut settings = self.lock().settings.clone();
+        match replacement {
+            Replacement::Identity(certificate, key) => {
+                settings.clear_identity();
+                settings.certificate = Some(certificate);
+                settings.key = Some(key);
+            }
+            Replacement::Ca(certificates) => {
+                settings.ca_location = None;
+                settings.ca_pem = None;
+                settings.ca = Some(certificates);
+            }
+        }
+        let stamps = Stamps::of(settings.paths());
+        let (engine, warnings) = Engine::build(&settings, &self.notes)?;
+        *self.lock() = State { settings, engine, stamps };
+        Ok(warnings)
+    }
+
+    /// Removes and returns texts for the log about sessions.
+    pub fn take_notes(&self) -> Vec<String> {
+        self.notes.take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine {
+    fn build(settings: &Settings, notes: &Arc<Notes>) -> Result<(Self, Vec<String>), SettingsError> {
+        let material = settings.load()?;
+        let mut warnings = material.warnings;
+        let provider = Arc::new(settings.provider(&mut warnings)?);
+        let policy = Arc::new(Policy {
+            roots: material.roots,
+            crls: material.crls,
+            check_certificate: !settings.trust_all,
+            check_name: !settings.any_name,
+            schemes: settings.schemes()?,
+            callback: settings.callback.clone(),
+        });
+        let resolver = material.identity.map(|own| IdentityResolver::new(own, &provider, notes.clone()));
+        let resolver: Arc<dyn ResolvesClientCert> = match resolver.transpose()? {
+            Some(resolver) => Arc::new(resolver),
+            None => Arc::new(Anonymous),
+        };
+        let verifier = ServerVerifier::new(policy.clone(), notes.clone());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| SettingsError {
+                property: "ssl.cipher.suites",
+                text: e.to_string(),
+            })?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_client_cert_resolver(resolver);
+        let engine = Engine {
+            config: Arc::new(config),
+            policy,
+        };
+        Ok((engine, warnings))
+    }
+}

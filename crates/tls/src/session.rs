@@ -1,0 +1,251 @@
+//! One TLS session over a socket that does not block.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::task::Poll;
+
+use rustls::{Connection, HandshakeKind, ProtocolVersion};
+
+use crate::failure::{Failure, SessionError};
+use crate::names;
+use crate::verify::{self, PeerCertificate};
+
+/// Plaintext that is encrypted before the kernel has taken its records: larger turns leave the processor's cache.
+const WRITE_TURN: usize = 64 * 1024;
+/// Ciphertext that is read from the socket at a time.
+const READ_TURN: usize = 64 * 1024;
+
+/// The parameters of a session whose handshake is complete.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SessionInfo {
+    /// The protocol version, such as `TLSv1.3`.
+    pub version: String,
+    /// The cipher suite by its IANA name.
+    pub cipher_suite: String,
+    /// The session was resumed: no certificate was exchanged.
+    pub resumed: bool,
+    /// The peer's certificate; of a resumed session that of the original handshake.
+    pub peer: Option<PeerCertificate>,
+}
+
+/// The result of reading.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Received {
+    /// That many bytes of plaintext, at least one.
+    Bytes {
+        /// The number of bytes.
+        count: usize,
+        /// Nothing is left to read, neither here nor in the socket.
+        drained: bool,
+    },
+    /// Nothing is there.
+    WouldBlock,
+    /// The peer has closed the session or the connection.
+    End,
+}
+
+/// A TLS session, of a client or of a server.
+///
+/// Order of calls: [`handshake`](Self::handshake) until it returns `Ready`, then [`read`](Self::read),
+/// [`write`](Self::write) and [`flush`](Self::flush) in any order, [`close`](Self::close) at the end. The socket's `read`
+/// and `write` return [`io::ErrorKind::WouldBlock`] where they would block.
+///
+/// When the handshake is complete, ciphertext of the peer's first records may have been read already: `read` must be called
+/// before the next readiness of the socket is waited for.
+#[derive(Debug)]
+pub struct Session {
+    conn: Connection,
+    /// Ciphertext that was read from the socket; `start..end` is not decrypted yet.
+    inbox: Box<[u8]>,
+    start: usize,
+    end: usize,
+    /// The peer sends nothing more.
+    at_end: bool,
+}
+
+/// The result of reading ciphertext.
+enum Fill {
+    /// Ciphertext was read. `short`: the socket is empty.
+    Some { short: bool },
+    WouldBlock,
+    End,
+}
+
+impl Session {
+    pub(crate) fn new(mut conn: Connection) -> Self {
+        conn.set_buffer_limit(Some(WRITE_TURN));
+        Session {
+            conn,
+            inbox: vec![0; READ_TURN].into_boxed_slice(),
+            start: 0,
+            end: 0,
+            at_end: false,
+        }
+    }
+
+    /// Continues the handshake. To be called when the TCP connection is open, and then whenever the socket is ready, until
+    /// it returns `Ready`.
+    ///
+    /// # Errors
+    /// The socket's error or the cause for which the handshake failed. An alert for the peer was sent if the socket took it.
+    pub fn handshake(&mut self, socket: &mut (impl Read + Write)) -> Result<Poll<SessionInfo>, SessionError> {
+        loop {
+            let flushed = self.flush(socket)?;
+            if !self.conn.is_handshaking() {
+                return Ok(Poll::Ready(self.info()));
+            }
+            if !flushed {
+                return Ok(Poll::Pending);
+            }
+            if self.start == self.end {
+                match self.fill(socket)? {
+                    Fill::Some { .. } => {}
+                    Fill::WouldBlock => return Ok(Poll::Pending),
+                    Fill::End => return Err(SessionError::Tls(Failure::NotTls)),
+                }
+            }
+            self.decrypt(socket)?;
+        }
+    }
+
+    /// Reads plaintext into `buf`, which is not empty.
+    ///
+    /// # Errors
+    /// The socket's error or a failure of TLS, an alert of the peer included.
+    pub fn read(&mut self, socket: &mut (impl Read + Write), buf: &mut [u8]) -> Result<Received, SessionError> {
+        let mut count = 0;
+        let mut emptied = false;
+        loop {
+            count += self.take_plaintext(buf.get_mut(count..).unwrap_or_default())?;
+            if count == buf.len() {
+                return Ok(Received::Bytes { count, drained: false });
+            }
+            if self.start < self.end {
+                self.decrypt(socket)?;
+                continue;
+            }
+            if emptied && !self.at_end {
+                break;
+            }
+            match self.fill(socket) {
+                Ok(Fill::Some { short }) => emptied = short,
+                Ok(Fill::WouldBlock) => emptied = true,
+                // What was decrypted before is returned first.
+                Ok(Fill::End) if count > 0 => return Ok(Received::Bytes { count, drained: false }),
+                Err(_) if count > 0 => return Ok(Received::Bytes { count, drained: false }),
+                Ok(Fill::End) => return Ok(Received::End),
+                Err(e) => return Err(e),
+            }
+        }
+        if self.conn.wants_write() {
+            self.flush(socket)?;
+        }
+        Ok(match count {
+            0 => Received::WouldBlock,
+            count => Received::Bytes { count, drained: true },
+        })
+    }
+
+    /// Encrypts bytes from the front of `slices` into the session's own memory. Returns their number, 0 while earlier bytes
+    /// fill it. The caller may reuse its memory at once.
+    ///
+    /// # Errors
+    /// A failure of TLS.
+    pub fn write(&mut self, slices: &[IoSlice<'_>]) -> Result<usize, SessionError> {
+        Ok(self.conn.writer().write_vectored(slices)?)
+    }
+
+    /// Passes encrypted bytes to the socket. Returns true when it has taken all of them.
+    ///
+    /// # Errors
+    /// The socket's error.
+    pub fn flush(&mut self, socket: &mut impl Write) -> Result<bool, SessionError> {
+        while self.conn.wants_write() {
+            match self.conn.write_tls(socket) {
+                Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(true)
+    }
+
+    /// Announces the end of the session to the peer (close_notify), as far as the socket takes it at once.
+    pub fn close(&mut self, socket: &mut impl Write) {
+        self.conn.send_close_notify();
+        // The connection ends in either case.
+        let _ = self.flush(socket);
+    }
+
+    fn info(&self) -> SessionInfo {
+        let version = match self.conn.protocol_version() {
+            Some(ProtocolVersion::TLSv1_3) => "TLSv1.3".to_owned(),
+            Some(ProtocolVersion::TLSv1_2) => "TLSv1.2".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let suite = self.conn.negotiated_cipher_suite();
+        let leaf = self.conn.peer_certificates().and_then(|chain| chain.first());
+        SessionInfo {
+            version,
+            cipher_suite: suite.map_or_else(String::new, |suite| names::iana_name(suite.suite())),
+            resumed: self.conn.handshake_kind() == Some(HandshakeKind::Resumed),
+            peer: leaf.and_then(|leaf| verify::describe(leaf).ok()),
+        }
+    }
+
+    fn take_plaintext(&mut self, buf: &mut [u8]) -> Result<usize, SessionError> {
+        let mut count = 0;
+        while let Some(rest) = buf.get_mut(count..).filter(|rest| !rest.is_empty()) {
+            match self.conn.reader().read(rest) {
+                // The peer has closed the session.
+                Ok(0) => break,
+                Ok(n) => count += n,
+                // UnexpectedEof: the peer has closed the connection without close_notify. The frames show what is missing.
+                Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof) => break,
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Reads ciphertext from the socket into the empty inbox.
+    fn fill(&mut self, socket: &mut impl Read) -> Result<Fill, SessionError> {
+        if self.at_end {
+            return Ok(Fill::End);
+        }
+        loop {
+            match socket.read(&mut self.inbox) {
+                Ok(0) => {
+                    self.at_end = true;
+                    return Ok(Fill::End);
+                }
+                Ok(count) => {
+                    (self.start, self.end) = (0, count);
+                    let short = count < self.inbox.len();
+                    return Ok(Fill::Some { short });
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(Fill::WouldBlock),
+                Err(e) => return Err(e.into()),
+            }
+        }
+    }
+
+    /// Decrypts a part of the inbox, about one record. Sends an alert when that fails.
+    fn decrypt(&mut self, socket: &mut impl Write) -> Result<(), SessionError> {
+        let mut ciphertext = self.inbox.get(self.start..self.end).unwrap_or_default();
+        let consumed = self.conn.read_tls(&mut ciphertext)?;
+        self.start += consumed;
+        if consumed == 0 {
+            // Bytes after close_notify are ignored (RFC 8446, section 6.1).
+            self.start = self.end;
+            self.at_end = true;
+        }
+        if let Err(error) = self.conn.process_new_packets() {
+            let _ = self.flush(socket);
+            return Err(error.into());
+        }
+        Ok(())
+    }
+}
