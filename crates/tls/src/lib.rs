@@ -2,3 +2,6 @@
 //! bytes.
 //!
 //! rustls performs the protocol, aws-lc-rs the cryptography; neither appears in the interface of this crate.
+
+pub mod material;
+pub mod names;
