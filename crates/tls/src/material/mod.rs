@@ -1,0 +1,21 @@
+//! Certificates, private keys, keystores and revocation lists in the formats that users have.
+//!
+//! The functions are pure: bytes and a password in, values out. Callers read the files, and add the names of properties and
+//! files to errors.
+//!
+//! Numbers in the data are bounded before they cost anything: iterations of key derivation, memory, nesting. Passwords and
+//! derived keys are erased after use. A private key is returned in a type of rustls that does not erase itself; it implements
+//! `Zeroize`.
+
+mod block_cipher;
+mod certificates;
+mod der;
+mod error;
+mod key_derivation;
+mod keys;
+mod password_encryption;
+mod pem;
+
+pub use certificates::{certificates_from_der, certificates_from_pem, crls_from_pem};
+pub use error::{MaterialError, MaterialErrorKind};
+pub use keys::{key_fits_certificate, private_key_from_der, private_key_from_pem};
