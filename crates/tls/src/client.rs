@@ -12,7 +12,7 @@ use crate::notes::Notes;
 use crate::session::Session;
 use crate::settings::{Certificates, PrivateKey, Settings, SettingsError};
 use crate::stamps::Stamps;
-use crate::verify::{Policy, ServerVerifier};
+use crate::verify::{self, Policy, ServerVerifier};
 
 /// The broker at the other end of a session.
 #[derive(Clone, Copy, Debug)]
@@ -55,12 +55,15 @@ struct State {
     settings: Settings,
     engine: Engine,
     stamps: Stamps,
+    /// The number of replacements by the application.
+    generation: u64,
 }
 
-/// What new sessions use.
+/// The parts that new sessions use.
 #[derive(Clone)]
 struct Engine {
     config: Arc<ClientConfig>,
+    verifier: Arc<ServerVerifier>,
     policy: Arc<Policy>,
 }
 
@@ -79,7 +82,12 @@ impl ClientTls {
         let notes = Arc::new(Notes::default());
         let stamps = Stamps::of(settings.paths());
         let (engine, warnings) = Engine::build(&settings, &notes)?;
-        let state = Mutex::new(State { settings, engine, stamps });
+        let state = Mutex::new(State {
+            settings,
+            engine,
+            stamps,
+            generation: 0,
+        });
         Ok((ClientTls { state, notes }, warnings))
     }
 
@@ -88,21 +96,18 @@ impl ClientTls {
     /// # Errors
     /// The host is no name that a certificate can have.
     pub fn connect(&self, peer: Peer<'_>) -> Result<Session, Failure> {
-        let (engine, checks_name) = {
-            let state = self.lock();
-            let checks_name = !state.settings.any_name && !state.settings.trust_all;
-            (state.engine.clone(), checks_name)
-        };
-        let host = peer.host.strip_suffix('.').unwrap_or(peer.host);
-        let name = ServerName::try_from(host.to_owned());
-        let known = name.is_ok();
+        let engine = self.lock().engine.clone();
+        let checks_name = engine.policy.check_name && engine.policy.check_certificate;
+        let name = verify::server_name(peer.host);
+        let known = name.is_some();
         let name = match name {
-            Ok(name) => name,
-            Err(_) if checks_name => {
-                return Err(Failure::Certificate(format!("{host} is no host name that a certificate can have")));
+            Some(name) => name,
+            None if checks_name => {
+                let text = format!("{} is not a host name that a certificate can have", peer.host);
+                return Err(Failure::Certificate(text));
             }
             // The name is only the key of resumption then.
-            Err(_) => ServerName::try_from("broker.invalid").map_err(|e| Failure::Other(e.to_string()))?,
+            None => ServerName::try_from("broker.invalid").map_err(|e| Failure::Other(e.to_string()))?,
         };
         let mut config = engine.config;
         if engine.policy.callback.is_some() || !known {
@@ -111,8 +116,8 @@ impl ClientTls {
             if engine.policy.callback.is_some() {
                 // The callback must see each connection, and learn its broker.
                 own.resumption = Resumption::disabled();
-                let verifier = ServerVerifier::new(engine.policy, self.notes.clone());
-                own.dangerous().set_certificate_verifier(Arc::new(verifier.for_broker(peer.broker, peer.broker_id)));
+                let verifier = engine.verifier.for_broker(peer.broker, peer.broker_id);
+                own.dangerous().set_certificate_verifier(Arc::new(verifier));
             }
             config = Arc::new(own);
         }
@@ -123,13 +128,21 @@ impl ClientTls {
     /// Looks at the files of the settings, and uses those that have changed for new sessions. Reads files, and may compute
     /// keys from passwords: not for a thread that must not wait.
     pub fn refresh(&self) -> Refresh {
-        let settings = self.lock().settings.clone();
+        let (settings, generation) = {
+            let state = self.lock();
+            (state.settings.clone(), state.generation)
+        };
+        // Before the files are read: a later change has another stamp.
         let stamps = Stamps::of(settings.paths());
         if self.lock().stamps == stamps {
             return Refresh::Unchanged;
         }
         let built = Engine::build(&settings, &self.notes);
         let mut state = self.lock();
+        if state.generation != generation {
+            // The application has replaced certificates meanwhile. The next look compares the files that are left.
+            return Refresh::Unchanged;
+        }
         state.stamps = stamps;
         match built {
             Ok((engine, warnings)) => {
@@ -160,13 +173,24 @@ impl ClientTls {
         }
         let stamps = Stamps::of(settings.paths());
         let (engine, warnings) = Engine::build(&settings, &self.notes)?;
-        *self.lock() = State { settings, engine, stamps };
+        let mut state = self.lock();
+        let generation = state.generation + 1;
+        *state = State {
+            settings,
+            engine,
+            stamps,
+            generation,
+        };
         Ok(warnings)
     }
 
     /// Removes and returns texts for the log about sessions.
     pub fn take_notes(&self) -> Vec<String> {
-        self.notes.take()
+        let verifier = self.lock().engine.verifier.clone();
+        let of_certificates = verifier.take_notes();
+        let mut texts = self.notes.take();
+        texts.extend(of_certificates.iter().map(ToString::to_string));
+        texts
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -181,7 +205,7 @@ impl Engine {
         let provider = Arc::new(settings.provider(&mut warnings)?);
         let policy = Arc::new(Policy {
             roots: material.roots,
-            crls: material.crls,
+            revocation: material.revocation,
             check_certificate: !settings.trust_all,
             check_name: !settings.any_name,
             schemes: settings.schemes()?,
@@ -192,7 +216,7 @@ impl Engine {
             Some(resolver) => Arc::new(resolver),
             None => Arc::new(Anonymous),
         };
-        let verifier = ServerVerifier::new(policy.clone(), notes.clone());
+        let verifier = Arc::new(ServerVerifier::new(policy.clone(), &provider));
         let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| SettingsError {
@@ -200,10 +224,11 @@ impl Engine {
                 text: e.to_string(),
             })?
             .dangerous()
-            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_custom_certificate_verifier(verifier.clone())
             .with_client_cert_resolver(resolver);
         let engine = Engine {
             config: Arc::new(config),
+            verifier,
             policy,
         };
         Ok((engine, warnings))

@@ -9,7 +9,8 @@ use rustls::sign::CertifiedKey;
 
 use crate::notes::Notes;
 use crate::settings::{Identity, SettingsError};
-use crate::verify;
+use crate::x509::der::Malformed;
+use crate::x509::{Certificate, names};
 
 /// A client without a certificate.
 #[derive(Debug)]
@@ -56,22 +57,22 @@ impl IdentityResolver {
         let leaf = chain
             .first()
             .ok_or_else(|| fail(certificate_property, "there is no certificate".to_owned()))?;
-        let facts = verify::describe(leaf).map_err(|e| fail(certificate_property, e.to_string()))?;
-        let of_certificate = verify::public_key_info(leaf).map_err(|e| fail(certificate_property, e.to_string()))?;
+        let unreadable = |e: Malformed| fail(certificate_property, format!("the certificate cannot be read: {}", e.0));
+        let certificate = Certificate::read(leaf).map_err(unreadable)?;
         if let Some(of_key) = signing.public_key()
-            && of_key.as_ref() != of_certificate
+            && of_key.as_ref() != certificate.public_key.info
         {
             let text = format!(
                 "the private key does not belong to the certificate of {certificate_property} (subject {}): key values mismatch",
-                facts.subject
+                names::to_text(certificate.subject)
             );
             return Err(fail(key_property, text));
         }
-        let issuers = chain.iter().filter_map(|c| verify::issuer_name(c).ok()).collect();
+        let read = |c| Certificate::read(c).ok().map(|c: Certificate<'_>| c.issuer.to_vec());
         Ok(IdentityResolver {
+            issuers: chain.iter().filter_map(|c| read(c)).collect(),
+            issuer: names::to_text(certificate.issuer),
             key: Arc::new(CertifiedKey::new(chain, signing)),
-            issuers,
-            issuer: facts.issuer,
             notes,
         })
     }
@@ -81,12 +82,12 @@ impl ResolvesClientCert for IdentityResolver {
     fn resolve(&self, accepted: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         let fits = accepted.is_empty() || self.issuers.iter().any(|issuer| accepted.contains(&issuer.as_slice()));
         if !fits {
-            let names: Vec<String> = accepted.iter().map(|name| verify::name_text(name)).collect();
+            let accepted: Vec<String> = accepted.iter().map(|name| names::to_text(name)).collect();
             self.notes.add(format!(
                 "No matching issuer found in server trusted certificate authorities, not sending any client certificates: \
                  the certificate's issuer is {}, the broker accepts {}",
                 self.issuer,
-                names.join("; ")
+                accepted.join("; ")
             ));
             return None;
         }

@@ -3,10 +3,9 @@
 use std::io::{self, IoSlice, Read, Write};
 use std::task::Poll;
 
-use rustls::{Connection, HandshakeKind, ProtocolVersion};
+use rustls::{CipherSuite, Connection, HandshakeKind, ProtocolVersion};
 
 use crate::failure::{Failure, SessionError};
-use crate::names;
 use crate::verify::{self, PeerCertificate};
 
 /// Plaintext that is encrypted before the kernel has taken its records: larger turns leave the processor's cache.
@@ -68,6 +67,11 @@ enum Fill {
     Some { short: bool },
     WouldBlock,
     End,
+}
+
+/// Returns the IANA name of a cipher suite; rustls marks those of TLS 1.3.
+fn iana_name(suite: CipherSuite) -> String {
+    format!("{suite:?}").replacen("TLS13_", "TLS_", 1)
 }
 
 impl Session {
@@ -188,7 +192,7 @@ impl Session {
         let leaf = self.conn.peer_certificates().and_then(|chain| chain.first());
         SessionInfo {
             version,
-            cipher_suite: suite.map_or_else(String::new, |suite| names::iana_name(suite.suite())),
+            cipher_suite: suite.map_or_else(String::new, |suite| iana_name(suite.suite())),
             resumed: self.conn.handshake_kind() == Some(HandshakeKind::Resumed),
             peer: leaf.and_then(|leaf| verify::describe(leaf).ok()),
         }

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::SignatureScheme;
 use zeroize::Zeroizing;
 
 use crate::material::{self, MaterialError};
 use crate::names;
 use crate::roots::CaStore;
-use crate::verify::VerifyCallback;
+use crate::verify::{RevocationLists, VerifyCallback};
 
 /// A certificate chain from memory, its leaf first, or the certificates of CAs.
 pub type Certificates = Arc<Vec<CertificateDer<'static>>>;
@@ -115,7 +115,7 @@ pub(crate) struct Identity {
 /// Certificates, keys and lists as the settings' files have them now.
 pub(crate) struct Material {
     pub(crate) roots: CaStore,
-    pub(crate) crls: Vec<CertificateRevocationListDer<'static>>,
+    pub(crate) revocation: Option<RevocationLists>,
     pub(crate) identity: Option<Identity>,
     /// Texts for the log.
     pub(crate) warnings: Vec<String>,
@@ -127,7 +127,7 @@ impl Settings {
         let mut warnings = Vec::new();
         Ok(Material {
             roots: self.load_roots(&mut warnings)?,
-            crls: self.load_crls()?,
+            revocation: self.load_revocation_lists()?,
             identity: self.load_identity()?,
             warnings,
         })
@@ -160,39 +160,42 @@ impl Settings {
         const LOCATION: &str = "ssl.ca.location";
         let mut roots = CaStore::default();
         if let Some(certificates) = &self.ca {
-            roots.add("certificates in memory", certificates.iter().cloned());
+            warnings.extend(roots.add("certificates in memory", certificates.iter().cloned()));
         }
-        match self.ca_location.as_deref() {
-            Some(PROBE) => warnings.extend(roots.add_probed()),
-            Some(location) if Path::new(location).is_dir() => {
-                let texts = roots.add_directory(Path::new(location)).map_err(|e| error(LOCATION, e))?;
-                warnings.extend(texts);
-            }
-            Some(location) => {
-                let bytes = read(LOCATION, location)?;
-                let certificates = material::certificates_from_pem(&bytes).map_err(|e| in_file(LOCATION, location, &e))?;
-                roots.add(location, certificates);
-            }
-            None => {}
+        if let Some(location) = self.ca_location.as_deref() {
+            let source = format!("{LOCATION}={location}");
+            warnings.extend(match location {
+                PROBE => roots.add_probed(),
+                directory if Path::new(directory).is_dir() => roots
+                    .add_directory(source, Path::new(directory))
+                    .map_err(|e| error(LOCATION, e))?,
+                file => {
+                    let bytes = read(LOCATION, file)?;
+                    let found = material::certificates_from_pem(&bytes).map_err(|e| in_file(LOCATION, file, &e))?;
+                    roots.add(source, found)
+                }
+            });
         }
         if let Some(pem) = &self.ca_pem {
-            let certificates = material::certificates_from_pem(pem.as_bytes()).map_err(|e| error("ssl.ca.pem", e))?;
-            roots.add("ssl.ca.pem", certificates);
+            let found = material::certificates_from_pem(pem.as_bytes()).map_err(|e| error("ssl.ca.pem", e))?;
+            warnings.extend(roots.add("ssl.ca.pem", found));
         }
         let none_named = self.ca.is_none() && self.ca_location.is_none() && self.ca_pem.is_none();
         if none_named && !self.trust_all {
-            warnings.extend(roots.add_system());
+            warnings.extend(roots.add_system_default());
         }
         Ok(roots)
     }
 
-    fn load_crls(&self) -> Result<Vec<CertificateRevocationListDer<'static>>, SettingsError> {
+    fn load_revocation_lists(&self) -> Result<Option<RevocationLists>, SettingsError> {
         const LOCATION: &str = "ssl.crl.location";
         let Some(location) = &self.crl_location else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         let bytes = read(LOCATION, location)?;
-        material::crls_from_pem(&bytes).map_err(|e| in_file(LOCATION, location, &e))
+        let lists = material::crls_from_pem(&bytes).map_err(|e| in_file(LOCATION, location, &e))?;
+        let lists = RevocationLists::read(lists).map_err(|e| error(LOCATION, format_args!("{location}: {e}")))?;
+        Ok(Some(lists))
     }
 
     /// Returns certificate and key. Of several sources the last in the order memory, location, pem, keystore is used, as
