@@ -2,3 +2,7 @@
 //! bytes.
 //!
 //! rustls performs the protocol, aws-lc-rs the cryptography; neither appears in the interface of this crate.
+
+pub mod roots;
+pub mod verify;
+mod x509;
