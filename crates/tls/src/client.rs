@@ -4,11 +4,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustls::client::{ClientConfig, ClientConnection, ResolvesClientCert, Resumption};
+use rustls::SignatureScheme;
 use rustls::pki_types::ServerName;
 
 use crate::failure::Failure;
 use crate::identity::{Anonymous, IdentityResolver};
 use crate::notes::Notes;
+use crate::schemes::OfferedSchemes;
 use crate::session::Session;
 use crate::settings::{Certificates, PrivateKey, Settings, SettingsError};
 use crate::stamps::Stamps;
@@ -64,6 +66,7 @@ struct State {
 struct Engine {
     config: Arc<ClientConfig>,
     verifier: Arc<ServerVerifier>,
+    schemes: Option<Vec<SignatureScheme>>,
     policy: Arc<Policy>,
 }
 
@@ -117,7 +120,8 @@ impl ClientTls {
                 // The callback must see each connection, and learn its broker.
                 own.resumption = Resumption::disabled();
                 let verifier = engine.verifier.for_broker(peer.broker, peer.broker_id);
-                own.dangerous().set_certificate_verifier(Arc::new(verifier));
+                let verifier = OfferedSchemes::restrict(Arc::new(verifier), engine.schemes.as_deref());
+                own.dangerous().set_certificate_verifier(verifier);
             }
             config = Arc::new(own);
         }
@@ -202,13 +206,13 @@ impl Engine {
     fn build(settings: &Settings, notes: &Arc<Notes>) -> Result<(Self, Vec<String>), SettingsError> {
         let material = settings.load()?;
         let mut warnings = material.warnings;
+        let schemes = settings.schemes()?;
         let provider = Arc::new(settings.provider(&mut warnings)?);
         let policy = Arc::new(Policy {
             roots: material.roots,
             revocation: material.revocation,
             check_certificate: !settings.trust_all,
             check_name: !settings.any_name,
-            schemes: settings.schemes()?,
             callback: settings.callback.clone(),
         });
         let resolver = material.identity.map(|own| IdentityResolver::new(own, &provider, notes.clone()));
@@ -224,11 +228,12 @@ impl Engine {
                 text: e.to_string(),
             })?
             .dangerous()
-            .with_custom_certificate_verifier(verifier.clone())
+            .with_custom_certificate_verifier(OfferedSchemes::restrict(verifier.clone(), schemes.as_deref()))
             .with_client_cert_resolver(resolver);
         let engine = Engine {
             config: Arc::new(config),
             verifier,
+            schemes,
             policy,
         };
         Ok((engine, warnings))

@@ -10,9 +10,10 @@
 //! | `client` | sessions with brokers; certificates that are renewed |
 //! | `server` | sessions with clients, for the mock cluster |
 //! | `session` | one session over a socket that does not block |
-//! | `verify`, `roots` | the check of a broker's certificate; trusted CAs |
+//! | `verify`, `roots`, `x509` | the check of a broker's certificate; trusted CAs; fields of certificates |
+//! | `socket` | writes without signals |
 //! | `material` | PEM, private keys, PKCS#12 |
-//! | `names` | OpenSSL's names of cipher suites, curves and signature algorithms |
+//! | `names`, `schemes` | OpenSSL's names of cipher suites, curves and signature algorithms; those that are offered |
 //! | `identity`, `stamps`, `notes`, `failure` | the client's certificate; changes of files; texts for the log; causes of failures |
 
 mod client;
@@ -22,12 +23,14 @@ pub mod material;
 pub mod names;
 mod notes;
 pub mod roots;
+mod schemes;
 mod server;
 mod session;
 mod settings;
 mod socket;
 mod stamps;
 pub mod verify;
+mod x509;
 
 pub use client::{ClientTls, Peer, Refresh, Replacement};
 pub use failure::{Failure, SessionError, alert_name};

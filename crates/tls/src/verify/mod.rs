@@ -1,0 +1,329 @@
+//! Verification of brokers' certificates.
+//!
+//! rustls-webpki builds and verifies the chain. On top of it this module
+//! - refuses chains whose root has expired, is not a CA's, or restricts path length or purpose, which rustls-webpki does not
+//!   examine in trusted certificates;
+//! - accepts a leaf of X.509 version 1, or one with the flag of a CA, if a trusted CA itself has signed it;
+//! - accepts a leaf that is byte for byte a configured certificate;
+//! - compares the common name if the certificate has no DNS name;
+//! - checks the revocation of the leaf;
+//! - calls the application's callback with OpenSSL's numbers, in OpenSSL's order.
+//!
+//! A trusted intermediate CA suffices, unlike in OpenSSL.
+
+mod authority;
+mod chain;
+mod dialogue;
+mod fault;
+mod host_name;
+mod peer;
+mod revocation;
+mod signature;
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Debug};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
+use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
+use rustls::{DigitallySignedStruct, SignatureScheme};
+
+use crate::roots::CaStore;
+use crate::x509::Certificate;
+use crate::x509::time::Timestamp;
+use authority::Authority;
+use chain::Examination;
+use host_name::Wanted;
+
+pub use crate::x509::time::Timestamp as Time;
+pub use fault::{CertificateFault, FaultKind, fault_of};
+pub use host_name::server_name;
+pub use peer::{PeerCertificate, describe};
+pub use revocation::RevocationLists;
+
+/// Maximum number of certificates in a broker's message; OpenSSL has the same default.
+const CHAIN_MAX: usize = 100;
+/// Maximum number of different notes that a verifier keeps.
+const NOTES_MAX: usize = 64;
+
+/// The rules for brokers' certificates, shared by all connections of a client.
+#[derive(Debug)]
+pub struct Policy {
+    /// Trusted CA certificates.
+    pub roots: CaStore,
+    /// Revocation lists (`ssl.crl.location`). If there are any, a leaf is refused unless a current list of its issuer is among
+    /// them and does not have it.
+    pub revocation: Option<RevocationLists>,
+    /// `enable.ssl.certificate.verification`. If false, neither chain nor name are verified; the broker must still own the key of
+    /// its certificate, and the callback is called, but its result is ignored.
+    pub check_certificate: bool,
+    /// `ssl.endpoint.identification.algorithm` is `https`.
+    pub check_name: bool,
+    /// The application's callback.
+    pub callback: Option<Arc<dyn VerifyCallback>>,
+}
+
+/// The application's own check of brokers' certificates.
+///
+/// It is called on the thread of the connection, in the order of OpenSSL: first once for each fault of the chain, then for each
+/// certificate from the root to the broker's own. A certificate with a fault can therefore be passed twice.
+pub trait VerifyCallback: Send + Sync + Debug {
+    /// Checks one certificate.
+    ///
+    /// `depth` is 0 for the broker's own certificate. `x509_error` is OpenSSL's number of the last fault that has not been
+    /// forgiven, 0 without any. A callback that sets it to 0 and returns `Ok` forgives that fault. If it returns `Ok` and leaves
+    /// a fault, the verification continues and the certificate is refused at its end.
+    ///
+    /// # Errors
+    /// The text of the refusal, which ends the verification.
+    fn verify(&self, broker: &str, broker_id: i32, depth: i32, x509_error: &mut i32, der: &[u8]) -> Result<(), String>;
+}
+
+/// A remark on a certificate that was accepted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Note {
+    /// The certificate has no DNS name among its subject alternative names; its common name was compared.
+    CommonName {
+        /// The subject.
+        subject: String,
+        /// The name that the client connected to.
+        name: String,
+    },
+    /// The certificate has X.509 version 1, which has no extensions.
+    Version1 {
+        /// The subject.
+        subject: String,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::CommonName { subject, name } => write!(
+                f,
+                "The broker's certificate ({subject}) has no DNS name among its subject alternative names; it is accepted for \
+                 {name} by its common name, which other clients ignore"
+            ),
+            Note::Version1 { subject } => write!(
+                f,
+                "The broker's certificate ({subject}) has X.509 version 1, which other clients refuse; create it with extensions \
+                 (openssl x509 -req -extfile)"
+            ),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Notes {
+    seen: BTreeSet<Note>,
+    fresh: Vec<Note>,
+}
+
+/// Verifies brokers' certificates by a [`Policy`].
+///
+/// One verifier can serve all connections of a client without a callback. A callback receives the broker's name and
+/// identifier, so each broker needs a verifier of its own, from [`for_broker`](Self::for_broker). rustls resumes sessions only
+/// among connections with the same verifier.
+#[derive(Debug, Clone)]
+pub struct ServerVerifier {
+    policy: Arc<Policy>,
+    algorithms: WebPkiSupportedAlgorithms,
+    broker: String,
+    broker_id: i32,
+    /// Shared by the verifiers of all brokers, so that each note is reported once.
+    notes: Arc<Mutex<Notes>>,
+}
+
+impl ServerVerifier {
+    /// Creates a verifier with the signature algorithms of `provider`.
+    pub fn new(policy: Arc<Policy>, provider: &CryptoProvider) -> Self {
+        ServerVerifier {
+            policy,
+            algorithms: provider.signature_verification_algorithms,
+            broker: String::new(),
+            broker_id: -1,
+            notes: Arc::default(),
+        }
+    }
+
+    /// Returns the verifier of one broker, whose name and identifier the callback receives.
+    pub fn for_broker(&self, broker: impl Into<String>, broker_id: i32) -> Self {
+        ServerVerifier {
+            broker: broker.into(),
+            broker_id,
+            ..self.clone()
+        }
+    }
+
+    /// Returns the notes that have not been returned before; each note is returned once.
+    pub fn take_notes(&self) -> Vec<Note> {
+        std::mem::take(&mut self.notes.lock().fresh)
+    }
+
+    /// Verifies the certificates that a broker sent.
+    ///
+    /// # Errors
+    /// The first fault that the callback did not forgive.
+    pub fn verify(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), CertificateFault> {
+        let policy = &*self.policy;
+        if !policy.check_certificate && policy.callback.is_none() {
+            return Ok(());
+        }
+        let result = self.checked(end_entity, intermediates, server_name, now);
+        if policy.check_certificate { result } else { Ok(()) }
+    }
+
+    fn checked(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        now: UnixTime,
+    ) -> Result<(), CertificateFault> {
+        let policy = &*self.policy;
+        let wanted = Wanted::of(server_name);
+        let leaf = match Certificate::read(end_entity) {
+            Ok(leaf) if intermediates.len() < CHAIN_MAX => leaf,
+            Ok(leaf) => return Err(self.fault(FaultKind::ChainTooLong, &[leaf], 0, wanted.as_ref())),
+            Err(rule) => {
+                let kind = FaultKind::Malformed(rule.0.to_owned());
+                return Err(self.fault(kind, &[], 0, wanted.as_ref()));
+            }
+        };
+        let examination = Examination {
+            policy,
+            algorithms: self.algorithms.all,
+            now: Timestamp(i64::try_from(now.as_secs()).unwrap_or(i64::MAX)),
+            wanted: wanted.as_ref(),
+        };
+        let authority = Authority {
+            policy,
+            algorithms: self.algorithms.all,
+            now,
+        };
+        let chain = authority.examine(&examination, leaf, end_entity, intermediates);
+        let outcome = dialogue::hold(&chain, policy.callback.as_deref(), &self.broker, self.broker_id);
+        match outcome {
+            Ok(()) => {
+                self.note(&chain.links[..1], wanted.as_ref());
+                Ok(())
+            }
+            Err(refusal) => {
+                let mut fault = self.fault(refusal.kind, &chain.links, refusal.depth, wanted.as_ref());
+                fault.x509_code = refusal.x509_code;
+                fault.others = chain.other_faults(&fault.kind);
+                Err(fault)
+            }
+        }
+    }
+
+    fn fault(
+        &self,
+        kind: FaultKind,
+        links: &[Certificate<'_>],
+        depth: usize,
+        wanted: Option<&Wanted>,
+    ) -> CertificateFault {
+        CertificateFault {
+            x509_code: kind.x509_code(),
+            kind,
+            others: Vec::new(),
+            depth,
+            certificate: links.get(depth).map(PeerCertificate::of),
+            names_presented: links.first().map(host_name::presented).unwrap_or_default(),
+            name_wanted: wanted.map_or_else(|| "(unknown)".to_owned(), Wanted::to_string),
+            ca_source: self.policy.roots.source(),
+            ca_count: self.policy.roots.len(),
+        }
+    }
+
+    /// Keeps notes on an accepted leaf.
+    fn note(&self, leaf: &[Certificate<'_>], wanted: Option<&Wanted>) {
+        let Some(leaf) = leaf.first() else { return };
+        let subject = || crate::x509::names::to_text(leaf.subject);
+        let mut found = Vec::new();
+        if leaf.version == 1 {
+            found.push(Note::Version1 { subject: subject() });
+        }
+        if let Some(wanted) = wanted.filter(|_| self.policy.check_name)
+            && host_name::compare(leaf, wanted) == Some(host_name::Match::CommonName)
+        {
+            found.push(Note::CommonName {
+                subject: subject(),
+                name: wanted.to_string(),
+            });
+        }
+        if found.is_empty() {
+            return;
+        }
+        let mut notes = self.notes.lock();
+        for note in found {
+            if notes.seen.len() < NOTES_MAX && notes.seen.insert(note.clone()) {
+                notes.fresh.push(note);
+            }
+        }
+    }
+}
+
+impl ServerCertVerifier for ServerVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        self.verify(end_entity, intermediates, server_name, now)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        match raw_key(cert) {
+            None => rustls::crypto::verify_tls12_signature(message, cert, dss, &self.algorithms),
+            Some(key) => signature::verify_tls12_with_raw_key(message, &key, dss, &self.algorithms),
+        }
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        match raw_key(cert) {
+            None => rustls::crypto::verify_tls13_signature(message, cert, dss, &self.algorithms),
+            Some(key) => rustls::crypto::verify_tls13_signature_with_raw_key(message, &key, dss, &self.algorithms),
+        }
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
+
+/// Returns the public key of a certificate that rustls-webpki rejects before any verification, such as one of version 1.
+fn raw_key(cert: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoDer<'static>> {
+    if webpki::EndEntityCert::try_from(cert).is_ok() {
+        return None;
+    }
+    let certificate = Certificate::read(cert).ok()?;
+    Some(SubjectPublicKeyInfoDer::from(certificate.public_key.info.to_vec()))
+}
+
+#[cfg(test)]
+mod tests;
