@@ -204,9 +204,14 @@ fn unsupported(what: &str, oid: &[u8], names: &[(&[u8], &str)]) -> MaterialError
 /// Checks that a private key belongs to the certificate's public key; none if the cryptography library refuses the key or
 /// the certificate cannot be read. Unlike rustls' own check it reads certificates of X.509 version 1.
 pub fn key_fits_certificate(key: &PrivateKeyDer<'_>, certificate: &[u8]) -> Option<bool> {
+    let public_key = public_key(key)?;
+    Some(certificates::parse(certificate).ok()?.public_key == public_key)
+}
+
+/// Returns the content of the public key's BIT STRING, as certificates have it.
+pub(super) fn public_key(key: &PrivateKeyDer<'_>) -> Option<Vec<u8>> {
     let key = Zeroizing::new(key.clone_key());
     let signing_key = any_supported_type(&key).ok()?;
     let info = signing_key.public_key()?;
-    let public_key = certificates::public_key_bits(info.as_ref()).ok()?;
-    Some(certificates::parse(certificate).ok()?.public_key == public_key)
+    certificates::public_key_bits(info.as_ref()).ok().map(<[u8]>::to_vec)
 }

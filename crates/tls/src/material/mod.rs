@@ -15,7 +15,12 @@ mod key_derivation;
 mod keys;
 mod password_encryption;
 mod pem;
+mod pkcs12;
 
 pub use certificates::{certificates_from_der, certificates_from_pem, crls_from_pem};
 pub use error::{MaterialError, MaterialErrorKind};
 pub use keys::{key_fits_certificate, private_key_from_der, private_key_from_pem};
+pub use pkcs12::{Keystore, keystore_from_pkcs12};
+
+#[cfg(test)]
+mod tests;

@@ -56,10 +56,6 @@ impl<'a> Password<'a> {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
     pub(super) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
@@ -126,40 +122,53 @@ fn pbes2(
     let mut parameters = fields.sequence()?;
     let derivation = parameters.sequence()?;
     let (cipher, iv) = cipher_and_iv(parameters.sequence()?)?;
-    let key = derive_key(derivation, password, cipher.key_len(), budget)?;
+    let key = derive_key(derivation, password, Some(cipher.key_len()), budget)?;
     decrypt_blocks(cipher, &key, &iv, data)
 }
 
-/// Derives a key by the function of this AlgorithmIdentifier: PBKDF2 or scrypt.
+/// Derives a key by the function of this AlgorithmIdentifier: PBKDF2 or scrypt. Without a length the parameters state it.
 pub(super) fn derive_key(
     algorithm: Reader<'_>,
     password: &Password<'_>,
-    len: usize,
+    len: Option<usize>,
     budget: &mut Budget,
 ) -> Result<Zeroizing<Vec<u8>>, MaterialError> {
     let mut fields = algorithm;
     let oid = fields.expect(der::OID)?;
     let mut parameters = fields.sequence()?;
     let salt = bounded_salt(parameters.octets(der::OCTET_STRING)?)?;
-    let mut key = Zeroizing::new(vec![0; len]);
     if oid == SCRYPT {
         let (n, r, p) = (parameters.number()?, parameters.number()?, parameters.number()?);
-        kdf::scrypt(ScryptCost::new(n, r, p)?, &salt, password.bytes(), &mut key);
+        let cost = ScryptCost::new(n, r, p)?;
+        let mut key = Zeroizing::new(vec![0; key_len(len, parameters.optional_number()?)?]);
+        kdf::scrypt(cost, &salt, password.bytes(), &mut key);
+        Ok(key)
     } else if oid.strip_prefix(PKCS5) == Some(&[12]) {
         let iterations = budget.spend(parameters.number()?)?;
-        if parameters.optional_number()?.is_some_and(|said| said != len as u64) {
-            return Err(MaterialError::malformed("its key length does not fit its cipher"));
-        }
+        let mut key = Zeroizing::new(vec![0; key_len(len, parameters.optional_number()?)?]);
         let hash = match parameters.is_empty() {
             true => Hash::Sha1,
             false => hmac_hash(parameters.sequence()?)?,
         };
         kdf::pbkdf2(hash, iterations, &salt, password.bytes(), &mut key);
+        Ok(key)
     } else {
         let text = format!("its key derivation {} is not supported", oid_text(oid));
-        return Err(MaterialError::unsupported(text));
+        Err(MaterialError::unsupported(text))
     }
-    Ok(key)
+}
+
+/// Returns the length of a key from the length that its use needs and the one that its parameters state.
+fn key_len(needed: Option<usize>, stated: Option<u64>) -> Result<usize, MaterialError> {
+    /// The key of an HMAC by SHA-512.
+    const LEN_MAX: usize = 64;
+    let stated = stated.map(|stated| usize::try_from(stated).unwrap_or(usize::MAX));
+    match (needed, stated) {
+        (Some(needed), Some(stated)) if needed == stated => Ok(needed),
+        (Some(needed), None) => Ok(needed),
+        (None, Some(stated @ 1..=LEN_MAX)) => Ok(stated),
+        _ => Err(MaterialError::malformed("its key length does not fit its use")),
+    }
 }
 
 /// Returns the hash function of an AlgorithmIdentifier of HMAC.
