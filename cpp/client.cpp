@@ -181,7 +181,6 @@ void install(rd_kafka_conf_t *conf, const Callbacks &callbacks) {
                 rd_kafka_conf_set_consume_cb(conf, on_consume);
         if (callbacks.token_refresh)
                 rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf, on_token_refresh);
-        /* Conf has refused it where the function is missing. */
         if (callbacks.ssl_cert_verify)
                 rd_kafka_conf_set_ssl_cert_verify_cb(conf, on_ssl_cert_verify);
 }

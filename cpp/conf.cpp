@@ -156,8 +156,6 @@ ConfImpl::set(const std::string &name, RdKafka::OffsetCommitCb *cb, std::string 
 
 Conf::ConfResult
 ConfImpl::set(const std::string &name, RdKafka::SslCertificateVerifyCb *cb, std::string &errstr) {
-        if (cb && !rd_kafka_conf_set_ssl_cert_verify_cb)
-                return missing("TLS", errstr);
         return set_global("ssl_cert_verify_cb", name, &Callbacks::ssl_cert_verify, cb, errstr);
 }
 
@@ -173,8 +171,6 @@ Conf::ConfResult ConfImpl::set_ssl_cert(RdKafka::CertificateType type,
                                         std::string &errstr) {
         if (!is_global("set_ssl_cert()", errstr))
                 return CONF_INVALID;
-        if (!rd_kafka_conf_set_ssl_cert)
-                return missing("TLS", errstr);
         char text[TEXT_SIZE] = "";
         rd_kafka_conf_res_t result = rd_kafka_conf_set_ssl_cert(
             conf_, static_cast<rd_kafka_cert_type_t>(type),
@@ -187,8 +183,6 @@ Conf::ConfResult ConfImpl::set_ssl_cert(RdKafka::CertificateType type,
 Conf::ConfResult ConfImpl::set_engine_callback_data(void *value, std::string &errstr) {
         if (!is_global("set_engine_callback_data()", errstr))
                 return CONF_INVALID;
-        if (!rd_kafka_conf_set_engine_callback_data)
-                return missing("OpenSSL engines", errstr);
         rd_kafka_conf_set_engine_callback_data(conf_, value);
         return CONF_OK;
 }

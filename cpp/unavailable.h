@@ -20,26 +20,6 @@
 extern "C" {
 
 OTTLA_WEAK void rd_kafka_conf_enable_sasl_queue(rd_kafka_conf_t *conf, int enable);
-OTTLA_WEAK rd_kafka_conf_res_t rd_kafka_conf_set_ssl_cert_verify_cb(
-    rd_kafka_conf_t *conf,
-    int (*ssl_cert_verify_cb)(rd_kafka_t *rk,
-                              const char *broker_name,
-                              int32_t broker_id,
-                              int *x509_error,
-                              int depth,
-                              const char *buf,
-                              size_t size,
-                              char *errstr,
-                              size_t errstr_size,
-                              void *opaque));
-OTTLA_WEAK rd_kafka_conf_res_t rd_kafka_conf_set_ssl_cert(rd_kafka_conf_t *conf,
-                                                          rd_kafka_cert_type_t cert_type,
-                                                          rd_kafka_cert_enc_t cert_enc,
-                                                          const void *buffer,
-                                                          size_t size,
-                                                          char *errstr,
-                                                          size_t errstr_size);
-OTTLA_WEAK void rd_kafka_conf_set_engine_callback_data(rd_kafka_conf_t *conf, void *callback_data);
 OTTLA_WEAK rd_kafka_queue_t *rd_kafka_queue_get_sasl(rd_kafka_t *rk);
 OTTLA_WEAK rd_kafka_error_t *rd_kafka_sasl_background_callbacks_enable(rd_kafka_t *rk);
 OTTLA_WEAK rd_kafka_error_t *

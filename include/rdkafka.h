@@ -1256,6 +1256,105 @@ RD_EXPORT void rd_kafka_conf_set_resolve_cb(rd_kafka_conf_t *conf,
                                                               struct addrinfo **res,
                                                               void *opaque));
 
+/* -- Certificates (security.protocol=ssl) --
+ *
+ * Most programs set the properties `ssl.*`, which name files or contain PEM text. The functions
+ * here are for certificates that the program holds in memory, and for programs that decide
+ * themselves which brokers they trust. TLS is 1.2 or 1.3.
+ */
+
+/** The use of a certificate or key. */
+typedef enum rd_kafka_cert_type_t {
+        /** The client's certificate, followed by those of its issuers. */
+        RD_KAFKA_CERT_PUBLIC_KEY = 0,
+        /** The client's private key. */
+        RD_KAFKA_CERT_PRIVATE_KEY = 1,
+        /** Certificates of the authorities that brokers' certificates are verified with. */
+        RD_KAFKA_CERT_CA = 2,
+        /** Number of values. */
+        RD_KAFKA_CERT__CNT = 3
+} rd_kafka_cert_type_t;
+
+/** How a certificate or key is encoded. */
+typedef enum rd_kafka_cert_enc_t {
+        /** PKCS#12, with the password in `ssl.key.password`. Of a store with a private key,
+         * RD_KAFKA_CERT_CA takes only the certificates that do not belong to that key. */
+        RD_KAFKA_CERT_ENC_PKCS12 = 0,
+        /** DER: one certificate or one private key. */
+        RD_KAFKA_CERT_ENC_DER = 1,
+        /** PEM: one or more certificates, or one private key. */
+        RD_KAFKA_CERT_ENC_PEM = 2,
+        /** Number of values. */
+        RD_KAFKA_CERT_ENC__CNT = 3
+} rd_kafka_cert_enc_t;
+
+/**
+ * Sets a certificate or key from memory.
+ *
+ * It is read and checked at once: set `ssl.key.password` before, if it is encrypted. The buffer
+ * is copied and may be freed when the call returns; copies of the configuration share what was
+ * read. Each call replaces what an earlier one set for the same `cert_type`; a NULL buffer removes
+ * it. The properties for files and texts take precedence over a certificate and a key from
+ * memory; authorities from memory together with `ssl.ca.location` or `ssl.ca.pem` are refused by
+ * rd_kafka_new().
+ *
+ * A running client's certificates are replaced with rd_kafka_ssl_certs_replace() (ottla.h).
+ *
+ * @return RD_KAFKA_CONF_OK; RD_KAFKA_CONF_INVALID with a text in `errstr`: the buffer cannot be
+ *         read in that encoding, the password is missing or wrong, or an argument is not one of
+ *         the constants.
+ */
+RD_EXPORT rd_kafka_conf_res_t rd_kafka_conf_set_ssl_cert(rd_kafka_conf_t *conf,
+                                                         rd_kafka_cert_type_t cert_type,
+                                                         rd_kafka_cert_enc_t cert_enc,
+                                                         const void *buffer,
+                                                         size_t size,
+                                                         char *errstr,
+                                                         size_t errstr_size);
+
+/**
+ * Checks brokers' certificates, in addition to the library's own verification.
+ *
+ *   broker_name          the broker, "host:port/id" or "host:port/bootstrap"
+ *   broker_id            its id, -1 while it is not known
+ *   x509_error           in: the library's finding, a number of OpenSSL (X509_V_ERR_), 0 for none.
+ *                        The callback may set it to 0 to forgive the fault
+ *   depth                position in the chain: 0 is the broker's own certificate
+ *   buf, size            the certificate, DER
+ *   errstr, errstr_size  buffer for the reason of a refusal
+ *
+ * The order of calls is OpenSSL's: first one call for each fault of the chain, then one for each
+ * certificate from the root to the broker's own. A return value other than 0 accepts the
+ * certificate, if the fault was forgiven as well; 0 refuses it and ends the connection. With
+ * `enable.ssl.certificate.verification=false` the callback is called, and its result is ignored.
+ *
+ * Sessions are not resumed, so that each connection is checked.
+ *
+ * Called from a thread of the library; it must be thread-safe and should not block.
+ *
+ * @return RD_KAFKA_CONF_OK.
+ */
+RD_EXPORT rd_kafka_conf_res_t
+rd_kafka_conf_set_ssl_cert_verify_cb(rd_kafka_conf_t *conf,
+                                     int (*ssl_cert_verify_cb)(rd_kafka_t *rk,
+                                                               const char *broker_name,
+                                                               int32_t broker_id,
+                                                               int *x509_error,
+                                                               int depth,
+                                                               const char *buf,
+                                                               size_t size,
+                                                               char *errstr,
+                                                               size_t errstr_size,
+                                                               void *opaque));
+
+/**
+ * Stores the argument of an OpenSSL engine.
+ *
+ * This library's TLS is not OpenSSL and has no engines: rd_kafka_new() refuses a configuration
+ * with this argument, unless security.protocol excludes TLS.
+ */
+RD_EXPORT void rd_kafka_conf_set_engine_callback_data(rd_kafka_conf_t *conf, void *callback_data);
+
 
 /* ==========================================================================
  *  9. CONFIGURATION: TOPIC PROPERTIES
@@ -4559,9 +4658,9 @@ rd_kafka_ConsumerGroupListing_type(const rd_kafka_ConsumerGroupListing_t *grplis
  *  31. VOCABULARY OF FURTHER SERVICES
  *
  *  Types and constants of the interface's other services: further administration, access control,
- *  certificates, share groups (KIP-932). They are
- *  here so that programs that mention them compile. The services' functions are declared where
- *  the library offers them; what is not declared in this header cannot be called.
+ *  share groups (KIP-932). They are here so that programs that mention them compile. The services'
+ *  functions are declared where the library offers them; what is not declared in this header
+ *  cannot be called.
  * ========================================================================== */
 
 /* -- Results that several services share -- */
@@ -4572,24 +4671,6 @@ typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
 typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
 /** Outcome for one partition. */
 typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
-
-/* -- Certificates -- */
-
-/** The use of a certificate or key. */
-typedef enum rd_kafka_cert_type_t {
-        RD_KAFKA_CERT_PUBLIC_KEY = 0,  /**< The client's certificate. */
-        RD_KAFKA_CERT_PRIVATE_KEY = 1, /**< The client's private key. */
-        RD_KAFKA_CERT_CA = 2,          /**< Certificates of authorities. */
-        RD_KAFKA_CERT__CNT = 3         /**< Number of values. */
-} rd_kafka_cert_type_t;
-
-/** How a certificate or key is encoded. */
-typedef enum rd_kafka_cert_enc_t {
-        RD_KAFKA_CERT_ENC_PKCS12 = 0, /**< PKCS#12. */
-        RD_KAFKA_CERT_ENC_DER = 1,    /**< DER or ASN.1 binary. */
-        RD_KAFKA_CERT_ENC_PEM = 2,    /**< PEM text. */
-        RD_KAFKA_CERT_ENC__CNT = 3    /**< Number of values. */
-} rd_kafka_cert_enc_t;
 
 /* -- Administration -- */
 

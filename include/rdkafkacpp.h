@@ -806,13 +806,15 @@ class RD_EXPORT OffsetCommitCb {
 class RD_EXPORT SslCertificateVerifyCb {
        public:
         /**
-         * Called for each certificate of a broker's chain.
+         * Called for each fault of a broker's chain, and then for each of its certificates from
+         * the root to the broker's own.
          *
-         * @param broker_name  Broker as "host:port".
+         * @param broker_name  Broker as "host:port/id" or "host:port/bootstrap".
          * @param broker_id    Its id, or -1 if it is not known yet.
-         * @param x509_error   In: what the library's own check found, an X509_V_ERR_ number, 0
-         *                     if it is content. The callback may change it.
-         * @param depth        Place in the chain, 0 for the broker's own certificate.
+         * @param x509_error   In: the finding of the library's own verification, a number of
+         *                     OpenSSL (X509_V_ERR_), 0 for none. The callback may set it to 0 to
+         *                     forgive the fault.
+         * @param depth        Position in the chain, 0 for the broker's own certificate.
          * @param buf, size    The certificate, DER.
          * @param errstr       Receives the reason of a refusal.
          *
@@ -1095,7 +1097,10 @@ class RD_EXPORT Conf {
         /** Returns the C interface's object behind a topic configuration; NULL for a global one. */
         virtual struct rd_kafka_topic_conf_s *c_ptr_topic() = 0;
 
-        /** Passes `value` on to the OpenSSL engine that `ssl.engine.location` names. Global. */
+        /**
+         * Stores the argument of an OpenSSL engine. This library's TLS is not OpenSSL: a client
+         * with such an argument is refused, unless security.protocol excludes TLS. Global.
+         */
         virtual Conf::ConfResult set_engine_callback_data(void *value, std::string &errstr) = 0;
 
         /**

@@ -4,13 +4,6 @@
 
 using RdKafka::Conf;
 
-struct Verifies : RdKafka::SslCertificateVerifyCb {
-        bool ssl_cert_verify_cb(
-            const std::string &, int32_t, int *, int, const char *, size_t, std::string &) {
-                return true;
-        }
-};
-
 struct Refreshes : RdKafka::OAuthBearerTokenRefreshCb {
         void oauthbearer_token_refresh_cb(RdKafka::Handle *, const std::string &) {
         }
@@ -22,30 +15,18 @@ static bool says(const std::string &text, const char *what) {
 
 static void security_in_configurations() {
         ConfPtr conf = new_conf();
-        Verifies verifies;
         Refreshes refreshes;
         std::string errstr;
-        RdKafka::SslCertificateVerifyCb *verify = &verifies;
         RdKafka::OAuthBearerTokenRefreshCb *refresh = &refreshes;
-        CHECK_INT(conf->set("ssl_cert_verify_cb", verify, errstr), Conf::CONF_INVALID);
-        CHECK(says(errstr, "TLS"));
         /* Kept, and never called: the mechanism that needs it is refused. */
         CHECK_INT(conf->set("oauthbearer_token_refresh_cb", refresh, errstr), Conf::CONF_OK);
         errstr.clear();
-        CHECK_INT(conf->set_ssl_cert(RdKafka::CERT_CA, RdKafka::CERT_ENC_PEM, "x", 1, errstr),
-                  Conf::CONF_INVALID);
-        CHECK(says(errstr, "TLS"));
-        CHECK_INT(conf->set_engine_callback_data(&errstr, errstr), Conf::CONF_INVALID);
-        CHECK(says(errstr, "engine"));
         CHECK_INT(conf->enable_sasl_queue(true, errstr), Conf::CONF_INVALID);
         CHECK(says(errstr, "SASL"));
         /* They can be read and reset. */
-        CHECK_INT(conf->get(verify), Conf::CONF_OK);
-        CHECK(verify == NULL);
         CHECK_INT(conf->get(refresh), Conf::CONF_OK);
         CHECK(refresh == &refreshes);
         refresh = NULL;
-        CHECK_INT(conf->set("ssl_cert_verify_cb", verify, errstr), Conf::CONF_OK);
         CHECK_INT(conf->set("oauthbearer_token_refresh_cb", refresh, errstr), Conf::CONF_OK);
 }
 

@@ -50,6 +50,7 @@ INSTALLED = {
     "include/librdkafka/rdkafka.h",
     "include/librdkafka/rdkafka_mock.h",
     "include/librdkafka/rdkafkacpp.h",
+    "include/librdkafka/ottla.h",
     "lib/librdkafka++.a",
     "lib/librdkafka++.so",
     "lib/librdkafka++.so.1",

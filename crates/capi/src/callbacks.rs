@@ -52,6 +52,11 @@ callbacks! {
     ResolveCb = fn(*const c_char, *const c_char, *const libc::addrinfo, *mut *mut libc::addrinfo, Opaque) -> c_int;
     /// `oauthbearer_token_refresh_cb`: client, `sasl.oauthbearer.config`, client's opaque.
     TokenRefreshCb = fn(*const RdKafka, *const c_char, Opaque);
+    /// `ssl.certificate.verify_cb`: client, broker's name and id, error, depth, certificate, its size, buffer for the reason,
+    /// its size, client's opaque. Returns whether the certificate is accepted.
+    CertVerifyCb = fn(
+        *const RdKafka, *const c_char, i32, *mut c_int, c_int, *const c_char, usize, *mut c_char, usize, Opaque
+    ) -> c_int;
     /// `background_event_cb`
     BackgroundEventCb = fn(*const RdKafka, *mut RdKafkaEvent, Opaque);
     /// The callback of `rd_kafka_queue_cb_event_enable()`
@@ -82,6 +87,7 @@ macro_rules! for_each_callback {
             "resolve_cb" resolve;
             "background_event_cb" background_event;
             "oauthbearer_token_refresh_cb" token_refresh;
+            "ssl.certificate.verify_cb" cert_verify;
         }
     };
 }
@@ -112,6 +118,7 @@ pub struct Callbacks {
     pub resolve: Option<ResolveCb>,
     pub background_event: Option<BackgroundEventCb>,
     pub token_refresh: Option<TokenRefreshCb>,
+    pub cert_verify: Option<CertVerifyCb>,
     /// The events that go to queues, `RD_KAFKA_EVENT_*`.
     pub events: i32,
     /// The application's pointer for all callbacks.
@@ -142,6 +149,7 @@ impl Default for Callbacks {
             resolve: None,
             background_event: None,
             token_refresh: None,
+            cert_verify: None,
             events: 0,
             opaque: std::ptr::null_mut(),
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Weak};
 
-use ottla_core::client::{CallerPolling, Client, ClientHooks, DeliveryMode};
+use ottla_core::client::{CallerPolling, Client, ClientHooks, DeliveryMode, TlsHooks};
 use ottla_core::error::{Error, ErrorCode};
 use ottla_core::log::{DebugContexts, LogLine, level};
 use ottla_core::types::ClientKind;
@@ -19,14 +19,18 @@ use crate::handle::{Handle, set_yield};
 use crate::log::{self, PRINT};
 use crate::log_state::LogState;
 use crate::settings::ConfHandle;
-use crate::{background, fork_guard, live_clients, os_callbacks, serve};
+use crate::{background, certificates, fork_guard, live_clients, os_callbacks, serve};
 
 /// The handles destroyed last are kept as empty shells, so that a call with one of them returns an error instead of
 /// reading freed memory.
 static DESTROYED: Mutex<VecDeque<Arc<Handle>>> = Mutex::new(VecDeque::new());
 const SHELLS_KEPT: usize = 8;
 
-fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) -> ClientHooks {
+fn client_hooks(callbacks: &Callbacks, tls: TlsHooks, only_error: bool, this: &Weak<Handle>) -> ClientHooks {
+    let tls = TlsHooks {
+        verify: certificates::verify_callback(callbacks.cert_verify, callbacks.opaque, this),
+        ..tls
+    };
     let reports = callbacks.dr.is_some() || callbacks.dr_msg.is_some() || callbacks.wants(event_type::DR);
     let (this, to_name) = (this.clone(), this.clone());
     ClientHooks {
@@ -55,6 +59,7 @@ fn client_hooks(callbacks: &Callbacks, only_error: bool, this: &Weak<Handle>) ->
         interceptor: None,
         stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
         system: os_callbacks::hooks(callbacks),
+        tls,
         caller_polling: CallerPolling::Enabled,
     }
 }
@@ -91,7 +96,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     handle.interceptors().fix();
     let hooks = ClientHooks {
         interceptor: CoreInterceptor::of(&handle),
-        ..client_hooks(&callbacks, only_error, &Arc::downgrade(&handle))
+        ..client_hooks(&callbacks, handle.conf().tls().clone(), only_error, &Arc::downgrade(&handle))
     };
     let client = Client::new(kind, settings, topic_settings, hooks).inspect_err(|_| end_interceptors(&handle))?;
     let client = handle.start(client);

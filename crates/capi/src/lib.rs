@@ -14,6 +14,7 @@ pub mod background;
 pub mod background_thread;
 pub mod callbacks;
 pub mod cancel_guard;
+pub mod certificates;
 pub mod client;
 pub mod conf;
 pub mod conf_result;

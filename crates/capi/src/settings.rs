@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ottla_core::client::TlsHooks;
 use ottla_core::config::{ClientConfig, Conf, ConfError, TopicConfig};
 use ottla_core::error::Error;
 use ottla_core::types::ClientKind;
@@ -22,6 +23,8 @@ pub struct ConfHandle {
     default_log: LogCb,
     /// The default topic settings that the application can hold a pointer to.
     topic: Option<Box<TopicConfHandle>>,
+    /// Certificates and keys of `rd_kafka_conf_set_ssl_cert()`.
+    tls: TlsHooks,
     /// Shared with a client that is created from this object.
     interceptors: Arc<ConfInterceptors>,
 }
@@ -43,6 +46,7 @@ impl ConfHandle {
                 ..Callbacks::default()
             },
             topic: None,
+            tls: TlsHooks::default(),
             interceptors: Arc::default(),
         }
     }
@@ -63,6 +67,7 @@ impl ConfHandle {
             callbacks: self.callbacks,
             default_log: self.default_log,
             topic: self.topic.as_ref().map(|t| Box::new(t.duplicate())),
+            tls: self.tls.clone(),
             interceptors: Arc::default(),
         }
     }
@@ -74,8 +79,22 @@ impl ConfHandle {
         copy.callbacks.retain(Some(self.default_log), |name| {
             !prefixes.iter().any(|prefix| name.starts_with(prefix))
         });
+        let dropped = |name: &str| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        copy.tls.ca.take_if(|_| dropped("ssl_ca"));
+        copy.tls.certificate.take_if(|_| dropped("ssl_certificate"));
+        copy.tls.key.take_if(|_| dropped("ssl_key"));
         copy.take_topic();
         copy
+    }
+
+    /// Returns the certificates and keys from memory.
+    pub(crate) fn tls(&self) -> &TlsHooks {
+        &self.tls
+    }
+
+    /// Changes the certificates and keys from memory.
+    pub(crate) fn tls_mut(&mut self) -> &mut TlsHooks {
+        &mut self.tls
     }
 
     /// Returns the callbacks.

@@ -47,7 +47,7 @@ pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
             );
         }
         // Worlds do not use canonical names.
-        NetAction::ResolveNames { .. } => {}
+        NetAction::ResolveNames { .. } | NetAction::RefreshCertificates => {}
         NetAction::Connect { conn, addr, .. } => {
             let delay = world.net.delay_us();
             world.net.attempt(client, conn);

@@ -7,7 +7,7 @@ const MAX_NOTES: usize = 16;
 
 /// Texts for the log. The same text is kept once, so that each connection does not repeat it.
 #[derive(Debug, Default)]
-pub struct Notes {
+pub(crate) struct Notes {
     texts: Mutex<Texts>,
 }
 
@@ -19,7 +19,7 @@ struct Texts {
 
 impl Notes {
     /// Adds a text, unless it was added before.
-    pub fn add(&self, text: String) {
+    pub(crate) fn add(&self, text: String) {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if texts.seen.len() < MAX_NOTES && !texts.seen.contains(&text) {
             texts.seen.push(text.clone());
@@ -28,7 +28,7 @@ impl Notes {
     }
 
     /// Removes and returns the texts that were added since the last call.
-    pub fn take(&self) -> Vec<String> {
+    pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.texts.lock().unwrap_or_else(PoisonError::into_inner).waiting)
     }
 }

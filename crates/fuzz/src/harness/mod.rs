@@ -407,7 +407,7 @@ impl Harness {
     fn perform(&mut self, action: NetAction) {
         let pending = match action {
             NetAction::Resolve { lookup, host, port } => Pending::Lookup { lookup, host, port },
-            NetAction::ResolveNames { .. } => return,
+            NetAction::ResolveNames { .. } | NetAction::RefreshCertificates => return,
             NetAction::Connect { conn, addr, .. } => Pending::Connect { conn, addr },
             NetAction::Send { conn, frame } if self.conns.contains_key(&conn) => Pending::Request {
                 conn,

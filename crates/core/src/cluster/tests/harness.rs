@@ -173,6 +173,7 @@ impl World {
 
     fn perform(&mut self, action: NetAction) {
         match action {
+            NetAction::RefreshCertificates => panic!("a plaintext client has no certificates"),
             NetAction::ResolveNames { lookup, host, .. } => {
                 self.looked_up.push(host.clone());
                 let result = match self.nameless {

@@ -45,6 +45,7 @@ impl Net {
                 Action::Connect(addr)
             }
             NetAction::Close { .. } => Action::Close,
+            NetAction::RefreshCertificates => panic!("a plaintext client has no certificates"),
             NetAction::ResolveNames { .. } => panic!("names are not looked up"),
             NetAction::Send { .. } => Action::Send,
         };

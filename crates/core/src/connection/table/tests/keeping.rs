@@ -8,6 +8,7 @@ fn accept(w: &mut World) -> ConnId {
     for action in w.actions() {
         match action {
             NetAction::Resolve { .. } | NetAction::ResolveNames { .. } => panic!("the address is known"),
+            NetAction::RefreshCertificates => panic!("a plaintext client has no certificates"),
             NetAction::Connect { conn: c, .. } => conn = Some(c),
             NetAction::Send { .. } | NetAction::Close { .. } => {}
         }
