@@ -6,6 +6,15 @@ In a test:
         kafka.create_topic("t", partitions=4)
         ... kafka.bootstrap ...
 
+and with listeners beside the plaintext one:
+
+    def secured(folder):
+        ... writes certificates into the cluster's folder ...
+        return [Listener("TLS", "SSL", {"ssl.keystore.type": "PEM", "ssl.keystore.location": folder / "broker.pem"})]
+
+    with Cluster(brokers=1, listeners=secured) as kafka:
+        ... kafka.bootstrap_of("TLS") ...
+
 By hand (the brokers run until `stop`):
 
     python3 tests/real/kafka.py start --brokers 2 --base-port 9092 --topic test2:2
@@ -31,6 +40,7 @@ import sys
 import time
 import uuid
 from base64 import urlsafe_b64encode
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import wire
@@ -203,19 +213,39 @@ def kafka_uuid():
 # ---- the cluster -------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Listener:
+    """A listener that every node has beside PLAINTEXT, which remains the one between brokers.
+
+    `protocol`: its security protocol. `settings`: the settings of this listener, without their prefix listener.name.NAME.
+    `host`: the advertised name.
+    """
+
+    name: str
+    protocol: str
+    settings: dict = field(default_factory=dict)
+    host: str = "localhost"
+
+
 class Cluster:
     """Nodes that are both broker and controller (KRaft), numbered from 1.
 
     `logs`: a folder for the nodes' record logs, used by this cluster only and emptied at its start and end; by default
     they are in the cluster's folder in build/real, which always contains the nodes' other files.
+    `listeners`: a function that returns further listeners; it is called with the cluster's folder, which is empty then,
+    and writes the files that the listeners' settings name. `java_options`: of the nodes.
     """
 
     def __init__(self, brokers=1, base_port=None, name=None, config=None, detached=False, version=None, plugins=None,
-                 logs=None):
+                 logs=None, listeners=None, java_options=()):
         self.count = brokers
         self.config = dict(config or {})
         self.detached = detached
         self.plugins = plugins
+        self.make_listeners = listeners
+        self.listeners = {}
+        self.listener_ports = {}
+        self.java_options = tuple(java_options)
         self.version, self.libs = fetch(version)
         self.folder = WORK / (name or f"kafka-{os.getpid()}-{uuid.uuid4().hex[:6]}")
         self.logs = logs or self.folder
@@ -242,6 +272,11 @@ class Cluster:
     def bootstrap(self):
         return ",".join(f"{HOST}:{port}" for port in self.ports)
 
+    def bootstrap_of(self, listener):
+        """Returns the addresses of one of the further listeners, by the advertised name."""
+        host = self.listeners[listener].host
+        return ",".join(f"{host}:{port}" for port in self.listener_ports[listener])
+
     def address(self, node=None):
         """Returns the address of `node`; without a node, of one that runs."""
         if node is None:
@@ -261,6 +296,7 @@ class Cluster:
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir(parents=True)
         (self.folder / "log4j2.xml").write_text(LOG4J.format("WARN"))
+        self._add_listeners()
         if not self.detached:
             _install_cleanup()
             _running.add(self)
@@ -270,6 +306,33 @@ class Cluster:
         self.wait_until_up()
         return self
 
+    def _add_listeners(self):
+        if self.make_listeners is None:
+            return
+        self.listeners = {listener.name: listener for listener in self.make_listeners(self.folder)}
+        taken = {*self.ports, *self.controller_ports}
+        free = free_ports(self.count * len(self.listeners) + len(taken))
+        ports = (port for port in free if port not in taken)
+        self.listener_ports = {name: [next(ports) for _ in self.nodes()] for name in self.listeners}
+
+    def _listener_settings(self, node):
+        """Returns the settings for the node's listeners, all of them included."""
+        bound = {"PLAINTEXT": self.ports[node - 1], **{n: ports[node - 1] for n, ports in self.listener_ports.items()}}
+        hosts = {name: listener.host for name, listener in self.listeners.items()}
+        protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
+        protocols |= {name: listener.protocol for name, listener in self.listeners.items()}
+        settings = {
+            "listeners": ",".join(f"{name}://{HOST}:{port}" for name, port in
+                                  [*bound.items(), ("CONTROLLER", self.controller_ports[node - 1])]),
+            "advertised.listeners": ",".join(f"{n}://{hosts.get(n, HOST)}:{port}" for n, port in bound.items()),
+            "inter.broker.listener.name": "PLAINTEXT",
+            "controller.listener.names": "CONTROLLER",
+            "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
+        }
+        for name, listener in self.listeners.items():
+            settings |= {f"listener.name.{name.lower()}.{key}": value for key, value in listener.settings.items()}
+        return settings
+
     def _properties(self, node):
         voters = ",".join(f"{n}@{HOST}:{self.controller_ports[n - 1]}" for n in self.nodes())
         # Few partitions for offsets and transactions, for small machines.
@@ -277,11 +340,7 @@ class Cluster:
             "process.roles": "broker,controller",
             "node.id": node,
             "controller.quorum.voters": voters,
-            "controller.listener.names": "CONTROLLER",
-            "listeners": f"PLAINTEXT://{HOST}:{self.ports[node - 1]},"
-                         f"CONTROLLER://{HOST}:{self.controller_ports[node - 1]}",
-            "inter.broker.listener.name": "PLAINTEXT",
-            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            **self._listener_settings(node),
             "log.dirs": self.logs / f"node-{node}",
             "num.network.threads": 2,
             "num.io.threads": 4,
@@ -339,7 +398,8 @@ class Cluster:
 
     def start_node(self, node, wait=True):
         """Starts a stopped node with its existing data."""
-        options = ("-Xmx512m", "-Xms512m", "-XX:+UseG1GC", f"-Dlog4j2.configurationFile={self.folder}/log4j2.xml")
+        options = ("-Xmx512m", "-Xms512m", "-XX:+UseG1GC", f"-Dlog4j2.configurationFile={self.folder}/log4j2.xml",
+                   *self.java_options)
         command = java_command(self.libs, "kafka.Kafka", options, self.plugins) + [str(self.folder / f"node-{node}.properties")]
         with open(self.folder / f"node-{node}.log", "ab") as log:
             self.processes[node] = subprocess.Popen(

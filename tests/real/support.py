@@ -32,16 +32,18 @@ _cluster = None
 _unavailable = None
 
 
-def cluster(brokers, ports_from=None):
+def cluster(brokers, ports_from=None, **options):
     """Returns a running cluster of `brokers` nodes: the current one when it matches, else a new one.
 
-    Only one cluster runs at a time. With `ports_from` the first broker listens on that port.
+    Only one cluster runs at a time. With `ports_from` the first broker listens on that port. `options` are further ones
+    of kafka.Cluster: listeners, java_options.
     """
     global _cluster, _unavailable
     if _unavailable:
         raise unittest.SkipTest(_unavailable)
     if _cluster is not None:
-        fits = _cluster.count == brokers and ports_from in (None, _cluster.ports[0])
+        fits = (_cluster.count == brokers and ports_from in (None, _cluster.ports[0])
+                and _cluster.make_listeners == options.get("listeners"))
         if fits and len(_cluster.processes) == brokers:
             return _cluster
         _cluster.stop()
@@ -49,7 +51,7 @@ def cluster(brokers, ports_from=None):
     if ports_from is not None and not port_is_free(ports_from):
         raise unittest.SkipTest(f"port {ports_from} is in use")
     try:
-        _cluster = kafka.Cluster(brokers, base_port=ports_from).start()
+        _cluster = kafka.Cluster(brokers, base_port=ports_from, **options).start()
     except kafka.Unavailable as e:
         _unavailable = str(e)
         raise unittest.SkipTest(_unavailable) from None
