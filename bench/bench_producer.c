@@ -2,13 +2,15 @@
  * Produces messages in one of the ways that applications do, and prints the rate.
  *
  *     bench_producer -b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give]
- *                    [-n THREADS] [-k] [-1] [-T MS] [-X name=value]...
+ *                    [-n THREADS] [-k] [-1 | -N] [-T MS] [-X name=value]...
  *
  *   -f   ownership of the payload's memory: copied by the library (F_COPY), lent until
  *        the delivery report, or given away (F_FREE)
  *   -k   messages have keys, which choose their partitions
  *   -1   one message at a time: the next is produced when this one was delivered;
  *        prints how long that took
+ *   -N   each message by a new client; prints how long it takes from the call of
+ *        rd_kafka_new() to its delivery report
  *   -T   in transactions of so many milliseconds; transactional.id must be set
  *
  * Says the CPU time of the process from the first message to the last report.
@@ -34,7 +36,7 @@ static rd_kafka_topic_t *rkt;
 static char *text;
 static size_t size = 100;
 static long count = 1000000;
-static int threads = 1, keyed, flags = RD_KAFKA_MSG_F_COPY, one_at_a_time, transaction_ms;
+static int threads = 1, keyed, flags = RD_KAFKA_MSG_F_COPY, one_at_a_time, new_clients, transaction_ms;
 static atomic_long delivered, failed;
 
 static double now_us(void) {
@@ -174,21 +176,37 @@ static int by_size(const void *a, const void *b) {
         return (x > y) - (x < y);
 }
 
-static void produce_one_at_a_time(void) {
+static double *times(void) {
         double *took = calloc((size_t)count, sizeof(*took));
 
         if (!took)
                 die("memory", "none left");
-        for (long i = 0; i < count; i++) {
-                double begin = now_us();
-                produce((unsigned long)i);
-                while (atomic_load(&delivered) <= i)
-                        rd_kafka_poll(rk, 1000);
-                took[i] = now_us() - begin;
-        }
+        return took;
+}
+
+/* Prints and frees the times. */
+static void report_times(double *took) {
         qsort(took, (size_t)count, sizeof(*took), by_size);
         printf("%% latency us p50 %.0f p99 %.0f max %.0f\n", took[count / 2], took[count * 99 / 100], took[count - 1]);
         free(took);
+}
+
+/* Produces the message of this number and waits for its delivery. */
+static void produce_and_wait(long number) {
+        produce((unsigned long)number);
+        while (atomic_load(&delivered) <= number)
+                rd_kafka_poll(rk, 1000);
+}
+
+static void produce_one_at_a_time(void) {
+        double *took = times();
+
+        for (long i = 0; i < count; i++) {
+                double begin = now_us();
+                produce_and_wait(i);
+                took[i] = now_us() - begin;
+        }
+        report_times(took);
 }
 
 static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
@@ -207,13 +225,44 @@ static int on_stats(rd_kafka_t *handle, char *json, size_t len, void *opaque) {
         return 0;
 }
 
+static void begin_client(rd_kafka_conf_t *conf, const char *topic) {
+        char why[512];
+
+        rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof(why));
+        if (!rk)
+                die("rd_kafka_new", why);
+        rkt = rd_kafka_topic_new(rk, topic, NULL);
+        if (!rkt)
+                die("rd_kafka_topic_new", rd_kafka_err2str(rd_kafka_last_error()));
+}
+
+static void end_client(void) {
+        rd_kafka_topic_destroy(rkt);
+        rd_kafka_destroy(rk);
+}
+
+/* Ends each client but the last one. */
+static void produce_with_new_clients(const rd_kafka_conf_t *conf, const char *topic) {
+        double *took = times();
+
+        for (long i = 0; i < count; i++) {
+                rd_kafka_conf_t *own = rd_kafka_conf_dup(conf);
+                if (i > 0)
+                        end_client();
+                double begin = now_us();
+                begin_client(own, topic);
+                produce_and_wait(i);
+                took[i] = now_us() - begin;
+        }
+        report_times(took);
+}
+
 int main(int argc, char **argv) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();
         const char *topic = NULL;
-        char why[512];
         int option;
 
-        while ((option = getopt(argc, argv, "b:t:c:s:f:n:k1T:X:")) != -1) {
+        while ((option = getopt(argc, argv, "b:t:c:s:f:n:k1NT:X:")) != -1) {
                 switch (option) {
                 case 'b': set(conf, "bootstrap.servers", optarg); break;
                 case 't': topic = optarg; break;
@@ -222,6 +271,7 @@ int main(int argc, char **argv) {
                 case 'n': threads = atoi(optarg); break;
                 case 'k': keyed = 1; break;
                 case '1': one_at_a_time = 1; break;
+                case 'N': new_clients = 1; break;
                 case 'T': transaction_ms = atoi(optarg); break;
                 case 'f':
                         flags = *optarg == 'l' ? 0 : *optarg == 'g' ? RD_KAFKA_MSG_F_FREE : RD_KAFKA_MSG_F_COPY;
@@ -238,23 +288,21 @@ int main(int argc, char **argv) {
                 }
         }
         if (!topic || count < 1 || size < 1 || size > TEXT_BYTES / 2 || threads < 1 || threads > THREADS_MAX)
-                die("usage", "-b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give] [-n THREADS] [-k] [-1] [-T MS]");
+                die("usage", "-b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give] [-n THREADS] [-k] [-1 | -N] [-T MS]");
         write_text();
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
         rd_kafka_conf_set_stats_cb(conf, on_stats);
-        rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, why, sizeof(why));
-        if (!rk)
-                die("rd_kafka_new", why);
-        rkt = rd_kafka_topic_new(rk, topic, NULL);
-        if (!rkt)
-                die("rd_kafka_topic_new", rd_kafka_err2str(rd_kafka_last_error()));
-
+        if (!new_clients)
+                begin_client(conf, topic);
         if (transaction_ms)
                 expect("init", rd_kafka_init_transactions(rk, -1));
 
         /* The cost of the start does not depend on the number of messages. */
         double begin = now_us(), cpu_begin = cpu_us();
-        if (one_at_a_time) {
+        if (new_clients) {
+                produce_with_new_clients(conf, topic);
+                rd_kafka_conf_destroy(conf);
+        } else if (one_at_a_time) {
                 produce_one_at_a_time();
         } else if (transaction_ms) {
                 produce_in_transactions();
@@ -271,12 +319,11 @@ int main(int argc, char **argv) {
                 rd_kafka_poll(rk, 100);
         double cpu = cpu_us() - cpu_begin, ms = (now_us() - begin) / 1000, rate = (double)count / ms * 1000;
         printf("%% cpu us %.0f\n", cpu);
-        if (!one_at_a_time)
+        if (!one_at_a_time && !new_clients)
                 printf("%% held at most %d messages\n", atomic_load(&held_max));
         printf("%% %ld messages and %zu bytes produced in %.0fms: %.0f msgs/s and %.2f MB/s, %ld failed\n", count,
                (size_t)count * size, ms, rate, rate * (double)size / 1e6, atomic_load(&failed));
-        rd_kafka_topic_destroy(rkt);
-        rd_kafka_destroy(rk);
+        end_client();
         free(text);
         return atomic_load(&failed) != 0;
 }

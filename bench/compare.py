@@ -36,6 +36,7 @@ import perf
 import publish
 import reference
 import support
+import tls
 from workloads import CONSUMERS, MORE_ROUNDS, PRODUCERS, WORKLOADS
 
 PORT = 9092
@@ -57,7 +58,19 @@ def cluster_of(brokers, port):
     """Brokers that keep their logs in memory, where there is room: how a disk fares is not what is measured."""
     roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM
     logs = MEMORY / f"ottla-bench-{port}" if roomy else None
-    return kafka.Cluster(brokers, base_port=port, config=BROKER, logs=logs)
+    return kafka.Cluster(brokers, base_port=port, config=BROKER, logs=logs, listeners=Materials.of)
+
+
+class Materials(tls.Materials):
+    """The certificates of the latest cluster."""
+
+    made = None
+
+    @classmethod
+    def of(cls, folder):
+        """Makes the certificates in a cluster's folder; returns the listener with TLS."""
+        cls.made = cls(folder)
+        return [tls.listener("TLS", cls.made.broker.keystore)]
 
 
 def touch(folder, size):
@@ -153,6 +166,13 @@ class Comparison:
             run.stored = self.cluster.stored_bytes(topic) / self.cluster.message_count(topic)
             row.after(topic)
 
+    def reach(self, workload):
+        """Returns the options for the addresses of the workload's listener."""
+        if not workload.tls:
+            return ["-b", self.cluster.bootstrap]
+        return ["-b", self.cluster.bootstrap_of("TLS"),
+                *(option for setting in Materials.made.properties() for option in ("-X", setting))]
+
     def produce_command(self, topic, options):
         return [*perf.produce_command(self.program, topic, options, self.count), "-b", self.cluster.bootstrap]
 
@@ -172,11 +192,11 @@ class Comparison:
 
     def produce_row(self, workload, warm):
         program = support.compiled("bench/bench_producer.c")
-        count = max(100, round(self.count * workload.share))
+        count = workload.messages or max(100, round(self.count * workload.share))
 
         def command():
             topic = warm or self.topic(workload.partitions, workload.replicas)
-            return [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *workload.arguments], topic
+            return [str(program), *self.reach(workload), "-t", topic, "-c", str(count), *workload.arguments], topic
 
         def java():
             topic = self.topic(workload.partitions, workload.replicas)
@@ -201,7 +221,7 @@ class Comparison:
         if workload.filled:
             self.fill(topic, workload)
         count = workload.counted(self.count)
-        command = [str(program), "-b", self.cluster.bootstrap, "-t", topic, "-m", workload.mode, "-c", str(count)]
+        command = [str(program), *self.reach(workload), "-t", topic, "-m", workload.mode, "-c", str(count)]
         self.run(Row(workload.name, lambda: (command, topic), warm_ups=0 if workload.counts else 1))
         self.cluster.delete_topic(topic)
 

@@ -62,6 +62,9 @@ touched, which takes longer than all that is measured.
   leaves*: ten members in one process, 20 partitions, all of them written to; from `rd_kafka_consumer_close()` of one of
   them until messages of every partition come again. *full queue*: an application that takes one message and no more.
   *idle*: the CPU is that of a second.
+- *tls*: the same brokers, on a listener with TLS 1.3 whose certificate has an RSA key of 2048 bits. Both libraries verify chain
+  and name; the one from PyPI contains its own OpenSSL. *a new client's first message*: from `rd_kafka_new()` to the delivery
+  report, with the connections to two brokers.
 - All producers gather batches of up to 1,000,000 bytes for `linger.ms=5` and wait for `acks=all`, unless a row says otherwise.
 
 ## What was found

@@ -31,6 +31,10 @@ class Produce:
     java: dict | None = None
     # Options for the Java tool itself.
     java_options: tuple = ()
+    # On the listener with TLS.
+    tls: bool = False
+    # The messages of a run in place of a share.
+    messages: int = 0
 
     @property
     def arguments(self):
@@ -95,6 +99,11 @@ PRODUCERS = [
     *exactly_once("1 kB, one request in flight", "1 kB, transactions of 100 ms", replicas=1),
     # acks=all waits for a follower, as in any use of exactly once.
     *exactly_once("1 kB, 2 replicas, one request in flight", "1 kB, 2 replicas, transactions of 100 ms", replicas=2),
+    Produce("tls, 1 kB, copied", (), size=1000, share=3, varies=True, tls=True, goals={"cpu": 0.75}),
+    Produce("tls, copied payload", (), share=6, tls=True, goals={"cpu": 0.5}),
+    Produce("tls, one at a time, acks all", ("-1", "-X", "linger.ms=0", "-X", "acks=all"), share=0.04, tls=True,
+            goals={"p99": 1.0}),
+    Produce("tls, a new client's first message", ("-N", "-X", "linger.ms=0"), messages=50, tls=True, goals={"p50": 0.7}),
 ]
 
 
@@ -124,6 +133,8 @@ class Consume:
     counts: str = ""
     rate_of: str = ""
     rate_part: float = 1.0
+    # On the listener with TLS.
+    tls: bool = False
 
     @property
     def all_goals(self):
@@ -135,6 +146,7 @@ class Consume:
 
 # Goals of reading with default limits.
 READING = {"rss": 0.7, "threads": 3}
+READING_TLS = {"rss": 1.0, "threads": 3}
 
 CONSUMERS = [
     Consume("consumer, one message a call", "poll", count=4, filled=4, goals={"rate": 4, "cpu": 0.3} | READING),
@@ -149,6 +161,8 @@ CONSUMERS = [
     Consume("consumer, a member joins beside a slow one", "join", count=10, filled=0.2, counts="times", keyed=True,
             goals={"p50": 1.0}),
     Consume("consumer, full queue", "hold", count=5, filled=4, counts="seconds", goals=READING),
+    Consume("tls, consumer, one message a call", "poll", count=4, filled=4, tls=True, goals={"cpu": 0.5} | READING_TLS),
+    Consume("tls, consumer, 1 kB", "poll", filled=1, size=1000, tls=True, goals={"cpu": 0.75} | READING_TLS),
     Consume("consumer, idle, 3 brokers", "idle", count=60, partitions=3, brokers=3, counts="seconds",
             goals={"cpu": 0.5, "threads": 3}),
 ]

@@ -15,7 +15,7 @@ CARGO_DENY := $(if $(shell command -v cargo-deny),,.cache/tools/bin/cargo-deny)
 	@$(CARGO) install -q --locked --version $(CARGO_DENY_VERSION) --root .cache/tools \
 	    --target-dir $(TARGET_DIR)/tools cargo-deny
 
-.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python deny
+.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -44,6 +44,10 @@ soak:
 ## soak-kafka: produce MESSAGES (2000000) idempotently over MINUTES (5) while real brokers fail; read back and check
 soak-kafka: lib
 	@$(PYTHON) bench/soak.py --minutes $(or $(MINUTES),5) --messages $(or $(MESSAGES),2000000) $(SOAK_ARGS)
+
+## soak-tls: produce MESSAGES (1000000) over mutual TLS over MINUTES (3) while certificates are replaced; read back and check
+soak-tls: lib
+	@$(PYTHON) bench/soak_tls.py --minutes $(or $(MINUTES),3) --messages $(or $(MESSAGES),1000000) $(SOAK_ARGS)
 
 ## soak-groups: check a group of 20 members that join, leave and are killed for MINUTES (10) with PROTOCOL (range)
 soak-groups: lib

@@ -91,8 +91,8 @@ class Certificate:
     # -- the same key and certificate in other forms
 
     def encrypted_key(self, password, *options):
-        """Writes the key as encrypted PKCS#8; returns the file."""
-        path = self.key.with_suffix(".encrypted")
+        """Writes the key as encrypted PKCS#8; returns the file, a different one for other `options`."""
+        path = self.key.with_suffix(".".join(["", *(option.strip("-") for option in options), "encrypted"]))
         openssl("pkcs8", "-topk8", "-in", self.key, "-out", path, "-passout", f"pass:{password}", *options)
         return path
 
@@ -103,8 +103,8 @@ class Certificate:
         return path
 
     def pkcs12(self, password, *options):
-        """Writes a PKCS#12 keystore; returns the file."""
-        path = self.key.with_suffix(".legacy.p12" if options else ".p12")
+        """Writes a PKCS#12 keystore; returns the file, a different one for other `options`."""
+        path = self.key.with_suffix(".".join(["", *(option.strip("-") for option in options), "p12"]))
         openssl("pkcs12", "-export", "-in", self.certificate, "-inkey", self.key, "-out", path, "-passout",
                 f"pass:{password}", *options)
         return path

@@ -1,7 +1,9 @@
 """TLS on real brokers: which certificates are accepted, on both sides, and the error of each that is not."""
 
 import re
+import shutil
 import subprocess
+import time
 import unittest
 from dataclasses import dataclass
 
@@ -159,9 +161,9 @@ class Programs(OnTls):
         try:
             run = Run(self.kafka, topic, COUNT, 10 * COUNT, "enable.idempotence=true", *own)
             self.assertEqual((run.finish(), len(run.acked)), (0, COUNT), run.errors)
-            end = groups.time.monotonic() + 30
-            while len(member.messages) < COUNT and groups.time.monotonic() < end:
-                groups.time.sleep(0.05)
+            end = time.monotonic() + 30
+            while len(member.messages) < COUNT and time.monotonic() < end:
+                time.sleep(0.05)
         finally:
             member.leave()
             member.wait()
@@ -343,7 +345,7 @@ class Refused(unittest.TestCase):
         support.need_program(certificates.PROGRAM)
         folder = kafka.WORK / support.topic_name("tls-files")
         folder.mkdir(parents=True)
-        cls.addClassCleanup(support.shutil.rmtree, folder)
+        cls.addClassCleanup(shutil.rmtree, folder)
         cls.made = tls.Materials(folder)
         cls.folder = folder
 
