@@ -16,6 +16,7 @@ pkg-config:pkg-config:tests of the installation
 java:openjdk-17-jre-headless:real Kafka tests
 mvn:maven:fetching Kafka
 kcat:kcat:real Kafka tests
+openssl:openssl:certificates of the real Kafka tests
 valgrind:valgrind:memory tests of the C API
 '
 
