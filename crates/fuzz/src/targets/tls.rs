@@ -11,8 +11,8 @@ use crate::{Seen, Verdict};
 const PASSWORD: &str = "secret";
 /// Memory besides that in proportion to the input.
 const MEMORY_BASE: usize = 64 * 1024;
-/// scrypt holds 64 MiB at most, and as much for its blocks in the most unusual case.
-const MEMORY_SCRYPT: usize = 130 << 20;
+/// scrypt holds 64 MiB at most, and 1 MiB of blocks.
+const MEMORY_SCRYPT: usize = 66 << 20;
 
 macro_rules! file {
     ($path:literal) => {

@@ -217,7 +217,7 @@ fn password_beyond_ascii_decrypts() {
 }
 
 #[test]
-fn missing_and_wrong_passwords_are_told_apart() {
+fn missing_and_wrong_passwords_are_distinguished() {
     for (file, text) in encrypted_keys() {
         let error = private_key_from_pem(&text, None).unwrap_err();
         assert_eq!(error.kind(), Kind::PasswordNeeded, "{file}: {error}");

@@ -123,7 +123,7 @@ fn stores_cut_off_anywhere_are_damaged() {
 }
 
 #[test]
-fn damage_is_told_apart_from_a_wrong_password() {
+fn damage_is_distinguished_from_a_wrong_password() {
     let data = read("stores/openssl_1_iteration.p12");
     // The MAC's salt and value are at the end: the password still decrypts.
     let mut damaged = data.clone();
@@ -150,6 +150,17 @@ fn no_flipped_bit_passes_the_mac() {
         }
     }
     assert!(refusals > data.len() * 9 / 10, "{refusals} of {}", data.len());
+}
+
+#[test]
+fn excessive_iterations_of_the_mac_are_refused() {
+    let mut data = read("stores/openssl.p12");
+    // The end of the store: the salt, OCTET STRING of 8 bytes, and 2048 iterations, INTEGER of 2. The length stays.
+    let start = data.len() - 14;
+    assert_eq!((data[start..start + 2].to_vec(), data[start + 10..].to_vec()), (vec![4, 8], vec![2, 2, 8, 0]));
+    data.truncate(start);
+    data.extend([4, 6, 1, 2, 3, 4, 5, 6, 2, 4, 0x7f, 0xff, 0xff, 0xff]);
+    assert_eq!(refused(&data, "secret").kind(), Kind::LimitExceeded);
 }
 
 /// Returns the element in BER: constructed elements with indefinite lengths, long octet strings split in two.
