@@ -33,6 +33,9 @@ pub fn server_name(host: &str) -> Option<ServerName<'static>> {
         return Some(ServerName::from(IpAddr::V6(address)));
     }
     let host = host.strip_suffix('.').unwrap_or(host);
+    if host.ends_with('.') {
+        return None;
+    }
     ServerName::try_from(host.to_owned()).ok()
 }
 

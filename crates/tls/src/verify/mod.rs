@@ -23,6 +23,7 @@ mod signature;
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -138,6 +139,11 @@ pub struct ServerVerifier {
 }
 
 impl ServerVerifier {
+    /// Creates a verifier with all signature algorithms of aws-lc.
+    pub fn with_all_algorithms(policy: Arc<Policy>) -> Self {
+        ServerVerifier::new(policy, &rustls::crypto::aws_lc_rs::default_provider())
+    }
+
     /// Creates a verifier with the signature algorithms of `provider`.
     pub fn new(policy: Arc<Policy>, provider: &CryptoProvider) -> Self {
         ServerVerifier {
@@ -173,12 +179,42 @@ impl ServerVerifier {
         intermediates: &[CertificateDer<'_>],
         server_name: &ServerName<'_>,
         now: UnixTime,
-    ) -> Result<(), CertificateFault> {
+    ) -> Result<(), Box<CertificateFault>> {
+        self.judge(end_entity, intermediates, Wanted::of(server_name).as_ref(), now)
+    }
+
+    /// Verifies the certificates in DER that a broker sent, leaf first, as [`verify`](Self::verify) does.
+    /// A host that is neither a host name nor an address fits no certificate.
+    ///
+    /// # Errors
+    /// The first fault that the callback did not forgive; an empty chain.
+    pub fn verify_der(&self, chain: &[Vec<u8>], host: &str, unix_seconds: u64) -> Result<(), Box<CertificateFault>> {
+        let chain: Vec<CertificateDer<'_>> = chain.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(unix_seconds));
+        let (leaf, intermediates) = match chain.split_first() {
+            Some((leaf, intermediates)) => (leaf, intermediates),
+            None => return Err(self.fault(FaultKind::Malformed("it is missing".to_owned()), &[], 0, None)),
+        };
+        self.judge(
+            leaf,
+            intermediates,
+            server_name(host).and_then(|name| Wanted::of(&name)).as_ref(),
+            now,
+        )
+    }
+
+    fn judge(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        wanted: Option<&Wanted>,
+        now: UnixTime,
+    ) -> Result<(), Box<CertificateFault>> {
         let policy = &*self.policy;
         if !policy.check_certificate && policy.callback.is_none() {
             return Ok(());
         }
-        let result = self.checked(end_entity, intermediates, server_name, now);
+        let result = self.checked(end_entity, intermediates, wanted, now);
         if policy.check_certificate { result } else { Ok(()) }
     }
 
@@ -186,24 +222,23 @@ impl ServerVerifier {
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
+        wanted: Option<&Wanted>,
         now: UnixTime,
-    ) -> Result<(), CertificateFault> {
+    ) -> Result<(), Box<CertificateFault>> {
         let policy = &*self.policy;
-        let wanted = Wanted::of(server_name);
         let leaf = match Certificate::read(end_entity) {
             Ok(leaf) if intermediates.len() < CHAIN_MAX => leaf,
-            Ok(leaf) => return Err(self.fault(FaultKind::ChainTooLong, &[leaf], 0, wanted.as_ref())),
+            Ok(leaf) => return Err(self.fault(FaultKind::ChainTooLong, &[leaf], 0, wanted)),
             Err(rule) => {
                 let kind = FaultKind::Malformed(rule.0.to_owned());
-                return Err(self.fault(kind, &[], 0, wanted.as_ref()));
+                return Err(self.fault(kind, &[], 0, wanted));
             }
         };
         let examination = Examination {
             policy,
             algorithms: self.algorithms.all,
             now: Timestamp(i64::try_from(now.as_secs()).unwrap_or(i64::MAX)),
-            wanted: wanted.as_ref(),
+            wanted,
         };
         let authority = Authority {
             policy,
@@ -214,11 +249,11 @@ impl ServerVerifier {
         let outcome = dialogue::hold(&chain, policy.callback.as_deref(), &self.broker, self.broker_id);
         match outcome {
             Ok(()) => {
-                self.note(&chain.links[..1], wanted.as_ref());
+                self.note(&chain.links[..1], wanted);
                 Ok(())
             }
             Err(refusal) => {
-                let mut fault = self.fault(refusal.kind, &chain.links, refusal.depth, wanted.as_ref());
+                let mut fault = self.fault(refusal.kind, &chain.links, refusal.depth, wanted);
                 fault.x509_code = refusal.x509_code;
                 fault.others = chain.other_faults(&fault.kind);
                 Err(fault)
@@ -232,8 +267,8 @@ impl ServerVerifier {
         links: &[Certificate<'_>],
         depth: usize,
         wanted: Option<&Wanted>,
-    ) -> CertificateFault {
-        CertificateFault {
+    ) -> Box<CertificateFault> {
+        Box::new(CertificateFault {
             x509_code: kind.x509_code(),
             kind,
             others: Vec::new(),
@@ -243,7 +278,7 @@ impl ServerVerifier {
             name_wanted: wanted.map_or_else(|| "(unknown)".to_owned(), Wanted::to_string),
             ca_source: self.policy.roots.source(),
             ca_count: self.policy.roots.len(),
-        }
+        })
     }
 
     /// Keeps notes on an accepted leaf.
@@ -283,7 +318,8 @@ impl ServerCertVerifier for ServerVerifier {
         _ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.verify(end_entity, intermediates, server_name, now)?;
+        self.verify(end_entity, intermediates, server_name, now)
+            .map_err(|fault| *fault)?;
         Ok(ServerCertVerified::assertion())
     }
 

@@ -29,22 +29,17 @@ pub(crate) fn to_text(name: &[u8]) -> String {
         return "(unreadable)".to_owned();
     };
     let mut text = String::new();
-    // The last relative name is printed first; attributes inside one keep their order.
-    for relative in attributes.chunk_by(|_, next| next.joined).rev() {
-        for (index, attribute) in relative.iter().enumerate() {
-            match (text.is_empty(), index) {
-                (true, _) => {}
-                (false, 0) => text.push(','),
-                (false, _) => text.push('+'),
-            }
-            push_attribute(&mut text, attribute);
-            if text.len() > TEXT_MAX {
-                text.truncate(text.floor_char_boundary(TEXT_MAX));
-                text.push('…');
-                return text;
-            }
+    // OpenSSL and Kafka print the last attribute first.
+    for attribute in attributes.iter().rev() {
+        push_attribute(&mut text, attribute);
+        text.push(if attribute.joined { '+' } else { ',' });
+        if text.len() > TEXT_MAX {
+            text.truncate(text.floor_char_boundary(TEXT_MAX));
+            text.push('…');
+            return text;
         }
     }
+    text.pop();
     text
 }
 
@@ -174,17 +169,19 @@ fn decode(tag: u8, value: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn name(relatives: &[&[(&[u8], u8, &[u8])]]) -> Vec<u8> {
+    /// Identifier, tag and content.
+    type Part<'a> = (&'a [u8], u8, &'a [u8]);
+
+    fn name(relatives: &[&[Part<'_>]]) -> Vec<u8> {
         let element = |tag: u8, content: &[u8]| [&[tag, u8::try_from(content.len()).unwrap()], content].concat();
-        let attribute = |(oid, tag, value): &(&[u8], u8, &[u8])| {
+        let attribute = |(oid, tag, value): &Part<'_>| {
             element(
                 SEQUENCE,
                 &[element(OBJECT_IDENTIFIER, oid), element(*tag, value)].concat(),
             )
         };
-        let relative = |relative: &&[(&[u8], u8, &[u8])]| {
-            element(SET, &relative.iter().map(attribute).collect::<Vec<_>>().concat())
-        };
+        let relative =
+            |relative: &&[Part<'_>]| element(SET, &relative.iter().map(attribute).collect::<Vec<_>>().concat());
         relatives.iter().map(relative).collect::<Vec<_>>().concat()
     }
 
@@ -202,14 +199,14 @@ mod tests {
         ]);
         assert_eq!(
             to_text(&der),
-            "CN=#01,1.2.3=x\u{10d},CN=\\ a\\n+OU=é,O=Ottla\\, s.r.o.,C=CZ"
+            "CN=#01,1.2.3=x\u{10d},OU=é+CN=\\ a\\n,O=Ottla\\, s.r.o.,C=CZ"
         );
         assert_eq!(common_names(&der), [" a\n"]);
     }
 
     #[test]
     fn a_name_with_too_many_attributes_is_unreadable() {
-        let attribute: &[(&[u8], u8, &[u8])] = &[(COMMON_NAME, UTF8_STRING, b"a")];
+        let attribute: &[Part<'_>] = &[(COMMON_NAME, UTF8_STRING, b"a")];
         assert!(common_names(&name(&vec![attribute; ATTRIBUTES_MAX + 1])).is_empty());
         assert_eq!(
             common_names(&name(&vec![attribute; ATTRIBUTES_MAX])).len(),
