@@ -2,6 +2,7 @@
 
 mod brokers;
 mod canary;
+mod certificates;
 mod codecs;
 mod config;
 mod consumer;
@@ -144,6 +145,24 @@ pub const TARGETS: &[Target] = &[
         brokers::run,
         brokers::seeds,
     ),
+    Target {
+        mutations: 1000,
+        ..target(
+            "certificates",
+            "chains of brokers: only known leaves are accepted, texts and memory are bounded, callbacks decide",
+            certificates::chains,
+            certificates::chain_seeds,
+        )
+    },
+    Target {
+        mutations: 1000,
+        ..target(
+            "revocation_lists",
+            "revocation lists: only signed ones count, memory is bounded",
+            certificates::lists,
+            certificates::list_seeds,
+        )
+    },
     Target {
         mutations: 400,
         len_max: 600,

@@ -3,9 +3,9 @@
 use rustls::pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, KeyUsage, VerifiedPath};
 
-use super::Policy;
 use super::chain::{self, End, Event, Examination, Examined};
 use super::fault::FaultKind;
+use super::policy::Policy;
 use super::signature::Algorithms;
 use crate::x509::Certificate;
 

@@ -5,9 +5,9 @@
 
 use rustls::pki_types::CertificateDer;
 
-use super::Policy;
 use super::fault::FaultKind;
 use super::host_name::{self, Wanted};
+use super::policy::Policy;
 use super::signature::{self, Algorithms, RSA_BITS_MIN};
 use crate::roots::CaStore;
 use crate::x509::Certificate;

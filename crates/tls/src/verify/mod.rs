@@ -17,11 +17,11 @@ mod dialogue;
 mod fault;
 mod host_name;
 mod peer;
+mod policy;
 mod revocation;
 mod signature;
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Debug};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +31,6 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
-use crate::roots::CaStore;
 use crate::x509::Certificate;
 use crate::x509::time::Timestamp;
 use authority::Authority;
@@ -42,80 +41,13 @@ pub use crate::x509::time::Timestamp as Time;
 pub use fault::{CertificateFault, FaultKind, fault_of};
 pub use host_name::server_name;
 pub use peer::{PeerCertificate, describe};
+pub use policy::{Note, Policy, VerifyCallback};
 pub use revocation::RevocationLists;
 
 /// Maximum number of certificates in a broker's message; OpenSSL has the same default.
 const CHAIN_MAX: usize = 100;
 /// Maximum number of different notes that a verifier keeps.
 const NOTES_MAX: usize = 64;
-
-/// The rules for brokers' certificates, shared by all connections of a client.
-#[derive(Debug)]
-pub struct Policy {
-    /// Trusted CA certificates.
-    pub roots: CaStore,
-    /// Revocation lists (`ssl.crl.location`). If there are any, a leaf is refused unless a current list of its issuer is among
-    /// them and does not have it.
-    pub revocation: Option<RevocationLists>,
-    /// `enable.ssl.certificate.verification`. If false, neither chain nor name are verified; the broker must still own the key of
-    /// its certificate, and the callback is called, but its result is ignored.
-    pub check_certificate: bool,
-    /// `ssl.endpoint.identification.algorithm` is `https`.
-    pub check_name: bool,
-    /// The application's callback.
-    pub callback: Option<Arc<dyn VerifyCallback>>,
-}
-
-/// The application's own check of brokers' certificates.
-///
-/// It is called on the thread of the connection, in the order of OpenSSL: first once for each fault of the chain, then for each
-/// certificate from the root to the broker's own. A certificate with a fault can therefore be passed twice.
-pub trait VerifyCallback: Send + Sync + Debug {
-    /// Checks one certificate.
-    ///
-    /// `depth` is 0 for the broker's own certificate. `x509_error` is OpenSSL's number of the last fault that has not been
-    /// forgiven, 0 without any. A callback that sets it to 0 and returns `Ok` forgives that fault. If it returns `Ok` and leaves
-    /// a fault, the verification continues and the certificate is refused at its end.
-    ///
-    /// # Errors
-    /// The text of the refusal, which ends the verification.
-    fn verify(&self, broker: &str, broker_id: i32, depth: i32, x509_error: &mut i32, der: &[u8]) -> Result<(), String>;
-}
-
-/// A remark on a certificate that was accepted.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Note {
-    /// The certificate has no DNS name among its subject alternative names; its common name was compared.
-    CommonName {
-        /// The subject.
-        subject: String,
-        /// The name that the client connected to.
-        name: String,
-    },
-    /// The certificate has X.509 version 1, which has no extensions.
-    Version1 {
-        /// The subject.
-        subject: String,
-    },
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Note::CommonName { subject, name } => write!(
-                f,
-                "The broker's certificate ({subject}) has no DNS name among its subject alternative names; it is accepted for \
-                 {name} by its common name, which other clients ignore"
-            ),
-            Note::Version1 { subject } => write!(
-                f,
-                "The broker's certificate ({subject}) has X.509 version 1, which other clients refuse; create it with extensions \
-                 (openssl x509 -req -extfile)"
-            ),
-        }
-    }
-}
 
 #[derive(Debug, Default)]
 struct Notes {
@@ -249,7 +181,7 @@ impl ServerVerifier {
         let outcome = dialogue::hold(&chain, policy.callback.as_deref(), &self.broker, self.broker_id);
         match outcome {
             Ok(()) => {
-                self.note(&chain.links[..1], wanted);
+                self.note(chain.links.first(), wanted);
                 Ok(())
             }
             Err(refusal) => {
@@ -282,8 +214,8 @@ impl ServerVerifier {
     }
 
     /// Keeps notes on an accepted leaf.
-    fn note(&self, leaf: &[Certificate<'_>], wanted: Option<&Wanted>) {
-        let Some(leaf) = leaf.first() else { return };
+    fn note(&self, leaf: Option<&Certificate<'_>>, wanted: Option<&Wanted>) {
+        let Some(leaf) = leaf else { return };
         let subject = || crate::x509::names::to_text(leaf.subject);
         let mut found = Vec::new();
         if leaf.version == 1 {

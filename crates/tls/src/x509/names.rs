@@ -146,21 +146,26 @@ pub(crate) fn dotted(oid: &[u8]) -> String {
     text
 }
 
-/// Returns a string of one of the types that names have. Latin-1 stands for T.61, as in OpenSSL.
+/// Returns a string of one of the types that names have. T.61 is read as Latin-1, as in OpenSSL.
 fn decode(tag: u8, value: &[u8]) -> Option<String> {
     match tag {
         UTF8_STRING | PRINTABLE_STRING | IA5_STRING => String::from_utf8(value.to_vec()).ok(),
         T61_STRING => Some(value.iter().copied().map(char::from).collect()),
-        BMP_STRING if value.len().is_multiple_of(2) => {
-            let units = value.chunks_exact(2).map(|unit| u16::from_be_bytes([unit[0], unit[1]]));
-            char::decode_utf16(units).collect::<Result<_, _>>().ok()
-        }
-        UNIVERSAL_STRING if value.len().is_multiple_of(4) => {
-            let units = value
-                .chunks_exact(4)
-                .map(|unit| u32::from_be_bytes([unit[0], unit[1], unit[2], unit[3]]));
-            units.map(char::from_u32).collect()
-        }
+        BMP_STRING => match value.as_chunks() {
+            (units, []) => {
+                let units = units.iter().copied().map(u16::from_be_bytes);
+                char::decode_utf16(units).collect::<Result<_, _>>().ok()
+            }
+            _ => None,
+        },
+        UNIVERSAL_STRING => match value.as_chunks() {
+            (units, []) => units
+                .iter()
+                .copied()
+                .map(|unit| char::from_u32(u32::from_be_bytes(unit)))
+                .collect(),
+            _ => None,
+        },
         _ => None,
     }
 }

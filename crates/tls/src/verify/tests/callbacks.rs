@@ -1,5 +1,6 @@
 //! The application's callback.
 
+use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
