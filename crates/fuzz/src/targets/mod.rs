@@ -2,6 +2,7 @@
 
 mod brokers;
 mod canary;
+mod certificates;
 mod codecs;
 mod config;
 mod consumer;
@@ -179,6 +180,24 @@ pub const TARGETS: &[Target] = &[
             "lists of cipher suites, curves and signature algorithms: a choice, spelled out, is chosen again",
             tls::names,
             tls::name_seeds,
+        )
+    },
+    Target {
+        mutations: 1000,
+        ..target(
+            "certificates",
+            "chains of brokers: only known leaves are accepted, texts and memory are bounded, callbacks decide",
+            certificates::chains,
+            certificates::chain_seeds,
+        )
+    },
+    Target {
+        mutations: 1000,
+        ..target(
+            "revocation_lists",
+            "revocation lists: only signed ones count, memory is bounded",
+            certificates::lists,
+            certificates::list_seeds,
         )
     },
     Target {
