@@ -6,7 +6,6 @@ use std::time::Duration;
 use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 
 use super::sequence::ProducerId;
-use super::timers::retry_delay;
 use crate::cluster::Cluster;
 use crate::connection::{BrokerKey, Outcome, Owner, Tag};
 use crate::context::Ctx;
@@ -208,7 +207,7 @@ impl ProducerIdState {
     }
 
     fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.retry_at = Some(ctx.now + retry_delay(ctx, self.tries));
+        self.retry_at = Some(ctx.now + ctx.retry_delay(self.tries));
         self.tries = self.tries.saturating_add(1);
     }
 }

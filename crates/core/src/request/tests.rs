@@ -81,15 +81,34 @@ fn pauses_double_up_to_retry_backoff_max_ms_and_start_over_after_a_success() {
     let mut attempts = Attempts::default();
     assert!(attempts.is_due(w.now));
     let pauses: Vec<Duration> = (0..4).map(|_| attempts.back_off(&mut w.ctx())).collect();
-    for (pause, ms) in pauses.iter().zip([100.0, 200.0, 400.0, 400.0]) {
-        let actual = pause.as_secs_f64() * 1000.0;
-        assert!((ms * 0.8..=ms * 1.2).contains(&actual), "{actual} instead of {ms}");
+    for (pause, (least, most)) in pauses.iter().zip([(80, 120), (160, 240), (320, 400), (320, 400)]) {
+        let range = Duration::from_millis(least)..=Duration::from_millis(most);
+        assert!(range.contains(pause), "{pause:?} is not in {range:?}");
     }
     assert_eq!((attempts.failed(), attempts.next_at()), (4, w.now + pauses[3]));
     assert!(!attempts.is_due(w.now) && attempts.is_due(w.now + pauses[3]));
     attempts.reset();
     assert!(attempts.back_off(&mut w.ctx()) <= Duration::from_millis(120));
     assert_eq!(attempts.failed(), 1);
+}
+
+#[test]
+fn the_longest_pauses_vary_and_do_not_exceed_retry_backoff_max_ms() {
+    let mut w = World::new();
+    for failed in [2, 31, u32::MAX] {
+        let pauses: Vec<Duration> = (0..100).map(|_| w.ctx().retry_delay(failed)).collect();
+        assert_eq!(pauses.iter().max(), Some(&Duration::from_millis(400)));
+        let least = pauses.iter().min().unwrap();
+        assert!(
+            (320..340).contains(&least.as_millis()),
+            "{least:?} after {failed} failures"
+        );
+    }
+    w.conf.retry_backoff_ms = 1000;
+    assert!(
+        w.ctx().retry_delay(0) <= Duration::from_millis(400),
+        "the limit precedes retry.backoff.ms"
+    );
 }
 
 #[test]

@@ -14,7 +14,6 @@ use crate::log::{DebugContexts, level};
 use crate::producer::batch::Batch;
 use crate::producer::in_flight::InFlight;
 use crate::producer::retry_policy::{RetryDecision, classify, is_sequence_error};
-use crate::producer::timers::retry_delay;
 use crate::producer::transactions::{self, Transactions};
 use crate::producer::{PartitionId, wire};
 use crate::types::{NodeId, PersistStatus, offset};
@@ -351,7 +350,7 @@ impl UndeliveredRecords {
                 if error.code == ErrorCode::CONCURRENT_TRANSACTIONS {
                     self.block(id, ctx.now + transactions::concurrent_txn_backoff(failed));
                 } else if !at_once {
-                    let pause = retry_delay(ctx, failed);
+                    let pause = ctx.retry_delay(failed);
                     self.block(id, ctx.now + pause);
                 }
             }
