@@ -11,9 +11,9 @@ use super::counts::FetchCounts;
 use super::metadata_changes;
 use super::partitions::ConsumedPartitions;
 use super::positions::{FetchState, Origin, Position, Positions};
-use super::request::{self, FIRST_WITH_DIVERGENCE, NEWEST};
+use super::request;
 use super::response;
-use super::session::{FIRST_WITH_TOPIC_IDS, Session, Sessions};
+use super::session::{Session, Sessions};
 use super::validation::Validations;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
@@ -231,8 +231,8 @@ impl Fetcher {
         let ready = self.partitions.ready_for(node);
         let must_use_names = self.sessions.must_use_names(node, &ready, self.partitions.positions());
         let newest = match must_use_names {
-            true => FIRST_WITH_TOPIC_IDS - 1,
-            false => NEWEST,
+            true => FetchRequest::TOPIC_IDS_SINCE - 1,
+            false => FetchRequest::CONSUMERS_UNTIL,
         };
         let Some(version) = versions.pick_up_to::<FetchRequest>(newest) else {
             let error = Error::new(
@@ -244,7 +244,7 @@ impl Fetcher {
             return self.partitions.back_off(ctx, cluster, &ids, &error);
         };
         self.switch_topic_naming(node, version);
-        if version < FIRST_WITH_DIVERGENCE {
+        if version < FetchRequest::DIVERGENCE_SINCE {
             self.validations
                 .send(ctx, cluster, &mut self.partitions, node, &versions);
         }

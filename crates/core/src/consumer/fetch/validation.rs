@@ -21,8 +21,6 @@ use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
 use crate::types::NodeId;
 
-/// The first version that checks the client's leader epoch and returns the epoch that was found.
-const FIRST_WITH_LEADER_EPOCHS: i16 = 2;
 /// The replica id of a consumer.
 const CONSUMER: i32 = -1;
 
@@ -56,7 +54,7 @@ impl Validations {
         versions: &BrokerVersions,
     ) {
         let version = versions.pick::<OffsetForLeaderEpochRequest>();
-        let Some(version) = version.filter(|v| *v >= FIRST_WITH_LEADER_EPOCHS) else {
+        let Some(version) = version.filter(|v| *v >= OffsetForLeaderEpochRequest::LEADER_EPOCHS_SINCE) else {
             return;
         };
         let mut topics: BTreeMap<Arc<str>, Vec<OffsetForLeaderPartition>> = BTreeMap::new();

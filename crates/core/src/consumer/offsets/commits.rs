@@ -23,9 +23,6 @@ use crate::interceptor::Interceptor;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
-/// The newest version that names topics by name: later ones use topic ids.
-pub(in crate::consumer) const NEWEST_WITH_NAMES: i16 = 9;
-
 /// The part of `auto.commit.interval.ms` that [`Commits::tick_leeway`] may be.
 const TICK_LEEWAY: u64 = 10;
 
@@ -383,7 +380,7 @@ impl Commits {
             return;
         }
         let commits = self.take_together();
-        let Some(version) = versions.pick_up_to::<OffsetCommitRequest>(NEWEST_WITH_NAMES) else {
+        let Some(version) = versions.pick_up_to::<OffsetCommitRequest>(OffsetCommitRequest::TOPIC_NAMES_UNTIL) else {
             let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of OffsetCommit");
             return commits
                 .into_iter()

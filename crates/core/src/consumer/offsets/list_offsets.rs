@@ -342,8 +342,8 @@ impl ListOffsets {
         let mut sent = Vec::new();
         for id in queries {
             let Some(query) = self.queries.get(&id) else { continue };
-            if version == 0 && query.timestamp >= 0 {
-                // Version 0 has timestamps of log segments only.
+            if version < ListOffsetsRequest::TIMESTAMPS_SINCE && query.timestamp >= 0 {
+                // It has timestamps of log segments only.
                 let text = "the broker is too old to look up offsets by time";
                 self.finish(cluster, id, Err(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
                 continue;
@@ -372,7 +372,7 @@ impl ListOffsets {
         });
         let request = ListOffsetsRequest {
             replica_id: -1,
-            isolation_level: i8::from(self.read_committed && version >= 2),
+            isolation_level: i8::from(self.read_committed && version >= ListOffsetsRequest::ISOLATION_LEVEL_SINCE),
             topics: topics.collect(),
             timeout_ms: int32(self.timeout.as_millis()),
             ..Default::default()

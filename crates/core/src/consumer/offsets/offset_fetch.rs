@@ -7,7 +7,7 @@ use std::time::Duration;
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 
 use super::commit_identity::GroupIdentity;
-use super::commits::{ErrorEffects, NEWEST_WITH_NAMES};
+use super::commits::ErrorEffects;
 use super::lookup::FoundOffset;
 use super::messages::{fetch_request, rows_of};
 use crate::cluster::is_coordinator_error;
@@ -19,9 +19,6 @@ use crate::error::{Error, ErrorCode};
 use crate::reply::Reply;
 use crate::sys::Instant;
 use crate::types::{PartitionOffset, TopicPartition, offset};
-
-/// The first OffsetFetch version that can wait for open transactions (KIP-447).
-const FIRST_WITH_STABLE: i16 = 7;
 
 /// The origin of a fetch.
 #[derive(Debug)]
@@ -129,11 +126,12 @@ impl OffsetFetches {
         if due.is_empty() {
             return;
         }
-        let Some(version) = versions.pick_up_to::<OffsetFetchRequest>(NEWEST_WITH_NAMES) else {
+        let Some(version) = versions.pick_up_to::<OffsetFetchRequest>(OffsetFetchRequest::TOPIC_NAMES_UNTIL) else {
             let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of OffsetFetch");
             return due.into_iter().for_each(|r| self.complete(r, Err(error.clone())));
         };
-        let stable = version >= FIRST_WITH_STABLE && ctx.conf.isolation_level == "read_committed";
+        let stable =
+            version >= OffsetFetchRequest::STABLE_OFFSETS_SINCE && ctx.conf.isolation_level == "read_committed";
         let request = fetch_request(due.iter().flat_map(|r| &r.tps), identity, version, stable);
         *next_id += 1;
         let tag = Tag {

@@ -23,16 +23,6 @@ use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
 use crate::request::ReadyBroker;
 
-/// The first InitProducerId version that raises the epoch of an existing producer (KIP-360).
-const FIRST_WITH_BUMP: i16 = 3;
-/// The last AddPartitionsToTxn version for clients; later ones are for brokers.
-const LAST_ADD_PARTITIONS: i16 = 3;
-/// The first versions with transaction version 2 (KIP-890).
-const FIRST_V2_END_TXN: i16 = 5;
-const FIRST_V2_OFFSET_COMMIT: i16 = 5;
-/// The first TxnOffsetCommit version with the group member (KIP-447).
-const FIRST_WITH_MEMBER: i16 = 3;
-
 /// Returns the highest common API version within the range of the transaction version; `v2`: transaction version 2, which
 /// begins with API version `first_v2`.
 fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_v2: i16) -> Option<i16> {
@@ -63,7 +53,7 @@ impl Transactions {
         if kind != RequestKind::CommitOffsets {
             self.transaction_version = versions.transaction_version();
             let init = versions.pick::<InitProducerIdRequest>();
-            self.can_bump = init.is_some_and(|v| v >= FIRST_WITH_BUMP);
+            self.can_bump = init.is_some_and(|v| v >= InitProducerIdRequest::EPOCH_BUMP_SINCE);
         }
         *next_id += 1;
         let id = *next_id;
@@ -146,7 +136,7 @@ impl Transactions {
             v3_and_below_topics: topics.collect(),
             ..Default::default()
         };
-        let version = versions.pick_up_to::<AddPartitionsToTxnRequest>(LAST_ADD_PARTITIONS);
+        let version = versions.pick_up_to::<AddPartitionsToTxnRequest>(AddPartitionsToTxnRequest::CLIENTS_UNTIL);
         send(ctx, key, id, &request, version)?;
         self.adding = self.to_add.keys().copied().collect();
         self.started = true;
@@ -182,7 +172,7 @@ impl Transactions {
         id: u64,
     ) -> Result<(), Error> {
         let Some(offsets) = &self.offsets else { return Ok(()) };
-        let version = pick::<TxnOffsetCommitRequest>(versions, self.v2, FIRST_V2_OFFSET_COMMIT);
+        let version = pick::<TxnOffsetCommitRequest>(versions, self.v2, TxnOffsetCommitRequest::TRANSACTION_V2_SINCE);
         let request = self.offsets_request(offsets, version.unwrap_or(0));
         send(ctx, key, id, &request, version)?;
         self.started = true;
@@ -220,7 +210,7 @@ impl Transactions {
             topics: topics.collect(),
             ..Default::default()
         };
-        if version < FIRST_WITH_MEMBER {
+        if version < TxnOffsetCommitRequest::MEMBER_SINCE {
             return base;
         }
         TxnOffsetCommitRequest {
@@ -247,7 +237,7 @@ impl Transactions {
             committed,
             ..Default::default()
         };
-        let version = pick::<EndTxnRequest>(versions, self.v2, FIRST_V2_END_TXN);
+        let version = pick::<EndTxnRequest>(versions, self.v2, EndTxnRequest::TRANSACTION_V2_SINCE);
         send(ctx, key, id, &request, version)?;
         self.ending = true;
         Ok(())

@@ -37,8 +37,6 @@ const JOIN: i32 = 0;
 const LEAVE: i32 = -1;
 /// The epoch of a static member that leaves and may return: it keeps its partitions until its session ends.
 const LEAVE_FOR_A_WHILE: i32 = -2;
-/// The first version with regular expressions and with member ids that the member generates (KIP-1082).
-const FIRST_WITH_REGEX: i16 = 1;
 /// The minimum time after which an unanswered heartbeat is lost and the coordinator is looked up again, in milliseconds.
 const ANSWER_TIMEOUT_MS: u64 = 10_000;
 
@@ -479,7 +477,10 @@ impl ConsumerMember {
     }
 
     fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, version: i16, last_id: &mut u64) {
-        if version < FIRST_WITH_REGEX && !self.subscription.regex().is_empty() && !self.heartbeat.subscription_refused {
+        if version < ConsumerGroupHeartbeatRequest::REGEX_SINCE
+            && !self.subscription.regex().is_empty()
+            && !self.heartbeat.subscription_refused
+        {
             let text = "subscribing by pattern with group.protocol=consumer needs brokers of Kafka 4.0 or later";
             self.report_once(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
             self.heartbeat.subscription_refused = true;
@@ -512,13 +513,13 @@ impl ConsumerMember {
         let everything = before.is_none();
         let subscribed = !subscription_refused && before.is_none_or(|b| b.subscription != self.subscription);
         let owned = before.is_none_or(|b| b.owned != self.owned);
-        let regex = subscribed && version >= FIRST_WITH_REGEX;
+        let regex = subscribed && version >= ConsumerGroupHeartbeatRequest::REGEX_SINCE;
         let assignor = Some(&ctx.conf.group_remote_assignor).filter(|a| everything && !a.is_empty());
         let rack = Some(&ctx.conf.client_rack).filter(|r| everything && !r.is_empty());
         let request = ConsumerGroupHeartbeatRequest {
             group_id: to.group_id.to_owned(),
             // A coordinator of version 0 generates the id.
-            member_id: match joins && self.incarnation == 0 && version < FIRST_WITH_REGEX {
+            member_id: match joins && self.incarnation == 0 && version < ConsumerGroupHeartbeatRequest::REGEX_SINCE {
                 true => String::new(),
                 false => self.member_id.clone(),
             },

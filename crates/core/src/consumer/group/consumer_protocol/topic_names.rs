@@ -16,9 +16,6 @@ use crate::error::Error;
 use crate::sys::Instant;
 use crate::types::TopicPartition;
 
-/// The first Metadata version that looks topics up by id.
-const FIRST_BY_ID: i16 = 12;
-
 /// Names of topics by id, and the look-up of missing ones.
 #[derive(Debug, Default)]
 pub(super) struct TopicNames {
@@ -91,8 +88,8 @@ impl TopicNames {
             ..Default::default()
         };
         let request = MetadataRequest {
-            topics: (version >= FIRST_BY_ID).then(|| self.missing(target).map(by_id).collect()),
-            allow_auto_topic_creation: version < 4,
+            topics: (version >= MetadataRequest::LOOKUP_BY_ID_SINCE).then(|| self.missing(target).map(by_id).collect()),
+            allow_auto_topic_creation: version < MetadataRequest::AUTO_CREATION_FLAG_SINCE,
             ..Default::default()
         };
         let id = new_id(last_id);
