@@ -58,7 +58,7 @@ impl Router {
                     .coordinators
                     .entry(of)
                     .or_insert_with(|| Coordinator::new(*kind, self.owner));
-                let connection = coordinator.connection(ctx, cluster, name, self.ids.last_mut());
+                let connection = coordinator.connection(ctx, cluster, name, &mut self.ids);
                 return coordinator.take_failure().map_or(Ok(connection), Err);
             }
         };

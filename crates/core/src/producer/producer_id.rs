@@ -7,11 +7,11 @@ use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 
 use super::sequence::ProducerId;
 use crate::cluster::Cluster;
-use crate::connection::{BrokerKey, Outcome, Owner, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
-use crate::request::ReadyBroker;
+use crate::request::{ReadyBroker, RequestIds};
 use crate::stats::Eos;
 use crate::sys::Instant;
 
@@ -108,7 +108,7 @@ impl ProducerIdState {
         }
     }
 
-    /// Requests a producer id from any broker when one is required and due. `next_id` is the counter of request ids.
+    /// Requests a producer id from any broker when one is required and due.
     ///
     /// # Errors
     /// A fatal error when the brokers do not support idempotent producers.
@@ -116,7 +116,7 @@ impl ProducerIdState {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        next_id: &mut u64,
+        ids: &mut RequestIds,
         timeout: Duration,
     ) -> Result<(), Error> {
         if !self.is_due(ctx.now) {
@@ -136,11 +136,7 @@ impl ProducerIdState {
             transaction_timeout_ms: i32::MAX,
             ..Default::default()
         };
-        *next_id += 1;
-        let tag = Tag {
-            owner: Owner::Producer,
-            id: *next_id,
-        };
+        let tag = ids.next_tag(Owner::Producer);
         let sent = ctx.connections.send(key, ctx.now, tag, &request, version, timeout);
         ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
             format!("asking broker {} for a producer id", key.node)

@@ -436,8 +436,8 @@ impl Sender {
         let Some(producer_id) = &mut self.producer_id else {
             return;
         };
-        let next_id = self.records.requests_mut().counter();
-        if let Err(error) = producer_id.request(ctx, cluster, next_id, self.request_timeout) {
+        let ids = self.records.requests_mut().request_ids();
+        if let Err(error) = producer_id.request(ctx, cluster, ids, self.request_timeout) {
             self.records.raise_fatal(error);
         }
     }

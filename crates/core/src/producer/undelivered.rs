@@ -23,6 +23,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{Delivery, DeliveryMode, Event, Queue, Reservation};
 use crate::interceptor::Interceptor;
 use crate::records::payload_len;
+use crate::request::RequestIds;
 use crate::sys::{Instant, earliest};
 use crate::types::{NameMap, PARTITION_UA, PersistStatus, offset};
 
@@ -98,9 +99,9 @@ impl UndeliveredRecords {
         self.transactions.as_deref()
     }
 
-    /// Returns the transaction manager of a transactional producer, and the counter of request ids.
-    pub(super) fn transactions_mut(&mut self) -> Option<(&mut Transactions, &mut u64)> {
-        Some((self.transactions.as_deref_mut()?, self.requests.counter()))
+    /// Returns the transaction manager of a transactional producer, and the numbers of requests.
+    pub(super) fn transactions_mut(&mut self) -> Option<(&mut Transactions, &mut RequestIds)> {
+        Some((self.transactions.as_deref_mut()?, self.requests.request_ids()))
     }
 
     /// Returns all timers.

@@ -52,6 +52,11 @@ impl PendingRequest {
         self.in_flight.is_none() && self.attempts.is_due(now)
     }
 
+    /// Returns the time of the next attempt, `None` while the request is in flight.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.in_flight.is_none().then(|| self.attempts.next_at())
+    }
+
     /// Notes that the request was sent.
     pub fn on_sent(&mut self, key: BrokerKey, id: u64) {
         self.in_flight = Some(InFlight { key, id });

@@ -123,21 +123,46 @@ fn suspended_attempts_wait_until_they_are_hastened() {
 }
 
 #[test]
+fn rescheduled_attempts_keep_the_number_of_failures() {
+    let mut w = World::new();
+    let mut attempts = Attempts::default();
+    attempts.back_off(&mut w.ctx());
+    attempts.schedule(w.now);
+    assert!(attempts.is_due(w.now));
+    attempts.delay(w.now.plus_ms(5));
+    attempts.delay(w.now.plus_ms(1));
+    assert_eq!((attempts.next_at(), attempts.failed()), (w.now.plus_ms(5), 1));
+}
+
+#[test]
+fn a_lengthened_pause_is_that_after_more_failures() {
+    let mut w = World::new();
+    let mut attempts = Attempts::default();
+    attempts.lengthen(2);
+    assert!(attempts.back_off(&mut w.ctx()) >= Duration::from_millis(320));
+    attempts.lengthen(2);
+    assert_eq!(attempts.failed(), 3);
+}
+
+#[test]
 fn a_pending_request_is_sent_once_at_a_time_and_repeated_after_its_pause() {
     let mut w = World::new();
     let deadline = w.now.plus_ms(1000);
     let mut pending = PendingRequest::new(w.now, deadline);
     assert!(pending.may_send(w.now));
+    assert_eq!(pending.next_at(), Some(w.now));
     assert_eq!(pending.wake(w.now), deadline, "it waits for a connection");
 
     pending.on_sent(key(), 7);
     assert!(!pending.may_send(w.now) && pending.is_in_flight(7) && !pending.is_in_flight(8));
     assert_eq!(pending.in_flight(), Some(InFlight { key: key(), id: 7 }));
     assert_eq!(pending.wake(w.now), deadline);
+    assert_eq!(pending.next_at(), None);
 
     let pause = pending.retry(&mut w.ctx(), unreachable());
     assert!(!pending.may_send(w.now) && pending.in_flight().is_none());
     assert_eq!(pending.wake(w.now), w.now + pause);
+    assert_eq!(pending.next_at(), Some(w.now + pause));
     assert!(pending.may_send(w.now + pause));
     pending.hasten(w.now);
     assert!(pending.may_send(w.now));
@@ -222,6 +247,8 @@ fn a_malformed_response_is_an_error_that_names_the_api() {
         error.message.starts_with("FindCoordinator response cannot be read: "),
         "{error}"
     );
+    let malformed = response_of::<FindCoordinatorRequest>(&mut w.ctx(), key(), Outcome::Reply(reply));
+    assert_eq!(malformed.unwrap_err().code, ErrorCode::L_BAD_MSG);
 }
 
 #[test]

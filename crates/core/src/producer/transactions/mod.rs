@@ -51,7 +51,7 @@ use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::request::CoordinatorType;
+use crate::request::{CoordinatorType, RequestIds};
 use crate::stats::Eos;
 use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};
@@ -540,7 +540,7 @@ impl Transactions {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        next_id: &mut u64,
+        ids: &mut RequestIds,
         settled: bool,
     ) -> Option<Instant> {
         self.expire_call(ctx.now);
@@ -550,7 +550,7 @@ impl Transactions {
             && let Some(kind) = self.next_request(settled)
         {
             if self.retry_at <= ctx.now {
-                self.send(ctx, cluster, next_id, kind);
+                self.send(ctx, cluster, ids, kind);
             }
             if self.retry_at > ctx.now {
                 wake = earliest(wake, Some(self.retry_at));

@@ -21,7 +21,7 @@ use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Reply, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
-use crate::request::ReadyBroker;
+use crate::request::{ReadyBroker, RequestIds};
 
 /// Returns the highest common API version within the range of the transaction version; `v2`: transaction version 2, which
 /// begins with API version `first_v2`.
@@ -34,12 +34,12 @@ fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_v2: i16) -> Optio
 
 impl Transactions {
     /// Sends a request if its coordinator is known and connected; otherwise finds and connects the coordinator.
-    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, next_id: &mut u64, kind: RequestKind) {
+    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, ids: &mut RequestIds, kind: RequestKind) {
         let connection = if kind == RequestKind::CommitOffsets {
             let (group, coordinator) = &mut self.group_coordinator;
-            coordinator.connection(ctx, cluster, group, next_id)
+            coordinator.connection(ctx, cluster, group, ids)
         } else {
-            self.coordinator.connection(ctx, cluster, &self.name, next_id)
+            self.coordinator.connection(ctx, cluster, &self.name, ids)
         };
         if let Some(error) = self.coordinator.take_failure() {
             return self.on_error(ctx, RequestKind::FindCoordinator, error);
@@ -55,8 +55,7 @@ impl Transactions {
             let init = versions.pick::<InitProducerIdRequest>();
             self.can_bump = init.is_some_and(|v| v >= InitProducerIdRequest::EPOCH_BUMP_SINCE);
         }
-        *next_id += 1;
-        let id = *next_id;
+        let id = ids.next();
         let sent = match kind {
             RequestKind::Init => self.send_init(ctx, key, &versions, id),
             RequestKind::AddPartitions => self.send_partitions(ctx, key, &versions, id),
