@@ -85,8 +85,14 @@ impl PendingRequest {
 
     /// Schedules the next attempt after a failure. Returns the pause until then.
     pub fn retry(&mut self, ctx: &mut Ctx<'_>, error: Error) -> Duration {
-        self.in_flight = None;
         self.last_error = Some(error);
+        self.postpone(ctx)
+    }
+
+    /// Schedules the next attempt after the pause of a failure, because something that it needs is missing. The error of the
+    /// last failure stays. Returns the pause.
+    pub fn postpone(&mut self, ctx: &mut Ctx<'_>) -> Duration {
+        self.in_flight = None;
         self.attempts.back_off(ctx)
     }
 

@@ -180,6 +180,9 @@ fn a_pending_request_wakes_and_expires_at_its_deadline() {
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT);
     assert_eq!(error.message, "no answer; last error: connection refused");
     assert_eq!(pending.last_error(), Some(&unreachable()));
+    pending.postpone(&mut w.ctx());
+    assert_eq!(pending.last_error(), Some(&unreachable()), "it was no failure");
+    assert!(!pending.may_send(w.now));
     let fresh = PendingRequest::new(w.now, deadline);
     assert_eq!(fresh.timeout_error("no answer").message, "no answer");
 }

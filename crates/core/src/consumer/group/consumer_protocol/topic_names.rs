@@ -11,7 +11,7 @@ use crate::cluster::Cluster;
 use crate::connection::{Owner, Tag};
 use crate::consumer::group::coordinator_connection::CoordinatorConnection;
 use crate::context::Ctx;
-use crate::error::{Error, ErrorCode};
+use crate::error::Error;
 use crate::request::{PendingRequest, ReadyBroker, RequestIds};
 use crate::sys::Instant;
 use crate::types::TopicPartition;
@@ -142,7 +142,7 @@ impl TopicNames {
             }
         }
         if self.missing(target).next().is_some() {
-            self.lookup.retry(ctx, ErrorCode::UNKNOWN_TOPIC_ID.into());
+            self.lookup.postpone(ctx);
         }
     }
 }
