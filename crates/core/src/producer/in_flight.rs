@@ -9,7 +9,6 @@ use super::batch::Batch;
 use crate::connection::{BrokerKey, Owner, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::request::RequestIds;
 use crate::types::NodeId;
 
 /// A partition's part of a request.
@@ -51,21 +50,11 @@ impl InFlight {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     by_id: BTreeMap<u64, InFlight>,
-    ids: RequestIds,
     /// The last request in flight has ended.
     all_ended: bool,
 }
 
 impl Requests {
-    pub(super) fn next_id(&mut self) -> u64 {
-        self.ids.next()
-    }
-
-    /// Returns the numbers of requests, for parts of the producer with other requests.
-    pub(super) fn request_ids(&mut self) -> &mut RequestIds {
-        &mut self.ids
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }

@@ -26,6 +26,13 @@ pub struct PendingRequest {
     last_error: Option<Error>,
 }
 
+impl Default for PendingRequest {
+    /// Returns a request that is due at once and has no deadline.
+    fn default() -> Self {
+        PendingRequest::new(Instant::ORIGIN, Instant::NEVER)
+    }
+}
+
 impl PendingRequest {
     /// Returns a request that is due at once and fails at `deadline`, [`Instant::NEVER`] for none.
     pub fn new(now: Instant, deadline: Instant) -> Self {

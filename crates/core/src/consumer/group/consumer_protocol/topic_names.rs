@@ -17,24 +17,10 @@ use crate::sys::Instant;
 use crate::types::TopicPartition;
 
 /// Names of topics by id, and the look-up of missing ones.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct TopicNames {
     names: BTreeMap<Uuid, Arc<str>>,
     lookup: PendingRequest,
-}
-
-impl Default for TopicNames {
-    fn default() -> Self {
-        TopicNames {
-            names: BTreeMap::new(),
-            lookup: new_lookup(),
-        }
-    }
-}
-
-/// Returns a look-up that is due and has no deadline.
-fn new_lookup() -> PendingRequest {
-    PendingRequest::new(Instant::ORIGIN, Instant::NEVER)
 }
 
 impl TopicNames {
@@ -72,7 +58,7 @@ impl TopicNames {
 
     /// Ignores the look-up in flight, and ends its backoff.
     pub(super) fn reset_lookup(&mut self) {
-        self.lookup = new_lookup();
+        self.lookup = PendingRequest::default();
     }
 
     /// When to send the next look-up; `None` if no name is missing or one is in flight.
