@@ -15,11 +15,11 @@ use ottla_protocol::api::offset_for_leader_epoch::{
 use super::partitions::ConsumedPartitions;
 use super::positions::{FetchState, Next, Position};
 use crate::cluster::Cluster;
-use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
-use crate::types::NodeId;
+use crate::request::{ReadyBroker, response_of};
 
 /// The replica id of a consumer.
 const CONSUMER: i32 = -1;
@@ -50,16 +50,15 @@ impl Validations {
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         partitions: &mut ConsumedPartitions,
-        node: NodeId,
-        versions: &BrokerVersions,
+        broker: &ReadyBroker,
     ) {
-        let version = versions.pick::<OffsetForLeaderEpochRequest>();
-        let Some(version) = version.filter(|v| *v >= OffsetForLeaderEpochRequest::LEADER_EPOCHS_SINCE) else {
+        let lowest = OffsetForLeaderEpochRequest::LEADER_EPOCHS_SINCE;
+        let Ok(version) = broker.version_within::<OffsetForLeaderEpochRequest>(lowest, i16::MAX) else {
             return;
         };
         let mut topics: BTreeMap<Arc<str>, Vec<OffsetForLeaderPartition>> = BTreeMap::new();
         let mut sent: Vec<ToValidate> = Vec::new();
-        for id in partitions.ready_for(node) {
+        for id in partitions.ready_for(broker.key.node) {
             let Some(p) = partitions.get_mut(id) else { continue };
             let current = leader_epoch(cluster, p);
             if !needs_validation(p, current) {
@@ -94,20 +93,16 @@ impl Validations {
             topics: topics.collect(),
             ..Default::default()
         };
-        let id = partitions.new_id();
-        let tag = Tag {
-            owner: Owner::Fetcher,
-            id,
-        };
-        let (key, timeout) = (BrokerKey::general(node), partitions.settings().request_timeout);
-        if let Err(error) = ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
+        let tag = partitions.ids().next_tag(Owner::Fetcher);
+        let timeout = partitions.settings().request_timeout;
+        if let Err(error) = broker.send(ctx, tag, &request, version, timeout) {
             let ids: Vec<u32> = sent.iter().map(|(id, _)| *id).collect();
             return partitions.back_off(ctx, cluster, &ids, &error);
         }
         for (partition, _) in &sent {
-            partitions.set_fetch_state(*partition, FetchState::LookUp(id));
+            partitions.set_fetch_state(*partition, FetchState::LookUp(tag.id));
         }
-        self.0.insert(id, sent);
+        self.0.insert(tag.id, sent);
     }
 
     /// Handles a request's outcome.
@@ -123,16 +118,8 @@ impl Validations {
         let Some(sent) = self.0.remove(&id) else {
             return;
         };
-        let answers = match outcome {
-            Outcome::Reply(reply) => match reply.decode::<OffsetForLeaderEpochRequest>() {
-                Ok(response) => index(response),
-                Err(e) => {
-                    ctx.connections.fail_unreadable(key, "OffsetForLeaderEpoch", e, ctx.now);
-                    HashMap::new()
-                }
-            },
-            Outcome::Sent | Outcome::Failed(_) => HashMap::new(),
-        };
+        let response = response_of::<OffsetForLeaderEpochRequest>(ctx, key, outcome);
+        let answers = response.map(index).unwrap_or_default();
         for (partition, leader_epoch) in sent {
             // Skip those that a seek, pause or stop has moved since.
             let awaited = FetchState::LookUp(id);

@@ -16,6 +16,7 @@ use crate::producer::in_flight::InFlight;
 use crate::producer::retry_policy::{RetryDecision, classify, is_sequence_error};
 use crate::producer::transactions::{self, Transactions};
 use crate::producer::{PartitionId, wire};
+use crate::request::decode;
 use crate::types::{NodeId, PersistStatus, offset};
 
 impl UndeliveredRecords {
@@ -45,12 +46,9 @@ impl UndeliveredRecords {
                     }
                 }
             }
-            Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
+            Outcome::Reply(reply) => match decode::<ProduceRequest>(ctx, key, &reply) {
                 Ok(response) => self.on_response(ctx, cluster, key, &reply, response, request),
-                Err(e) => {
-                    let error = ctx.connections.fail_unreadable(key, "Produce", e, ctx.now);
-                    self.fail_all(ctx, cluster, &mut request, &error, true);
-                }
+                Err(error) => self.fail_all(ctx, cluster, &mut request, &error, true),
             },
             Outcome::Failed(failure) => {
                 let mut error = failure.error;
