@@ -29,7 +29,7 @@ use crate::request::{ReadyBroker, decode, reply_of};
 use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
 
-/// A Fetch request in flight.
+/// A Fetch request in flight. It is not repeated: the next request follows from the fetch states of the partitions.
 #[derive(Debug)]
 struct InFlightFetch {
     node: NodeId,

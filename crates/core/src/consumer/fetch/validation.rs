@@ -27,7 +27,7 @@ const CONSUMER: i32 = -1;
 /// A partition to validate, and its leader epoch in metadata.
 type ToValidate = (u32, i32);
 
-/// Requests in flight, by number.
+/// Requests in flight, by number. They are not repeated: the fetch states of the partitions lead to further ones.
 #[derive(Debug, Default)]
 pub(super) struct Validations(HashMap<u64, Vec<ToValidate>>);
 
