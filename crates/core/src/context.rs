@@ -30,11 +30,12 @@ impl Ctx<'_> {
     }
 
     /// Returns the pause after the `failed + 1`th failure of a request in a row (KIP-580): `retry.backoff.ms`, doubled
-    /// with each failure, at most `retry.backoff.max.ms`, with a jitter of 20 %.
+    /// with each failure, with a jitter of 20 %. Like Apache Kafka's Java client, it applies `retry.backoff.max.ms` before
+    /// the jitter, so that the longest pauses vary, too, and after it, so that no pause exceeds the limit.
     pub(crate) fn retry_delay(&mut self, failed: u32) -> Duration {
         let base = Duration::from_millis(self.conf.retry_backoff_ms.into());
         let max = Duration::from_millis(self.conf.retry_backoff_max_ms.into());
-        let delay = base.saturating_mul(1 << failed.min(10)).min(max);
-        self.rng.jitter(delay, 0.2, 0.2)
+        let doubled = base.saturating_mul(1 << failed.min(20)).min(max);
+        self.rng.jitter(doubled, 0.2, 0.2).min(max)
     }
 }

@@ -49,7 +49,7 @@ pub mod admin {
 
 /// The client.
 pub mod client {
-    pub use ottla_core::client::{CallerPolling, Client, ClientHooks, CommitMode, DeliveryMode, NameHook};
+    pub use ottla_core::client::{CallerPolling, Client, ClientHooks, CommitMode, DeliveryMode, NameHook, TlsHooks};
     pub use ottla_core::cluster::{MetadataReply, MetadataScope};
 }
 
@@ -100,6 +100,13 @@ pub mod reply {
 /// Statistics, with `statistics.interval.ms`.
 pub mod stats {
     pub use ottla_core::stats::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
+}
+
+/// Certificates and keys from memory, for [`TlsHooks`](client::TlsHooks) and
+/// [`Client::replace_certificates`](client::Client::replace_certificates).
+pub mod tls {
+    pub use ottla_core::client::{Certificates, PrivateKey, Replacement, VerifyCallback};
+    pub use ottla_core::client::{Encoding, MaterialError, ca_certificates, client_certificate, private_key};
 }
 
 /// Topics, partitions, offsets and other vocabulary.

@@ -215,9 +215,8 @@ impl Engine {
             check_name: !settings.any_name,
             callback: settings.callback.clone(),
         });
-        let resolver = material.identity.map(|own| IdentityResolver::new(own, &provider, notes.clone()));
-        let resolver: Arc<dyn ResolvesClientCert> = match resolver.transpose()? {
-            Some(resolver) => Arc::new(resolver),
+        let resolver: Arc<dyn ResolvesClientCert> = match material.identity {
+            Some(own) => Arc::new(IdentityResolver::new(own, &provider, notes.clone(), &mut warnings)?),
             None => Arc::new(Anonymous),
         };
         let verifier = Arc::new(ServerVerifier::new(policy.clone(), &provider));

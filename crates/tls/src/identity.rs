@@ -1,6 +1,7 @@
 //! The client's own certificate.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustls::SignatureScheme;
 use rustls::client::ResolvesClientCert;
@@ -10,7 +11,11 @@ use rustls::sign::CertifiedKey;
 use crate::notes::Notes;
 use crate::settings::{Identity, SettingsError};
 use crate::x509::der::Malformed;
+use crate::x509::time::Timestamp;
 use crate::x509::{Certificate, names};
+
+/// Rest of a certificate's validity from which a warning is logged: a week.
+const EXPIRES_SOON_S: i64 = 7 * 86_400;
 
 /// A client without a certificate.
 #[derive(Debug)]
@@ -38,11 +43,16 @@ pub(crate) struct IdentityResolver {
 }
 
 impl IdentityResolver {
-    /// Returns the resolver of a certificate.
+    /// Returns the resolver of a certificate. A text for the log about its dates goes to `warnings`.
     ///
     /// # Errors
     /// The key cannot be used, or belongs to another certificate.
-    pub(crate) fn new(identity: Identity, provider: &CryptoProvider, notes: Arc<Notes>) -> Result<Self, SettingsError> {
+    pub(crate) fn new(
+        identity: Identity,
+        provider: &CryptoProvider,
+        notes: Arc<Notes>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Self, SettingsError> {
         let Identity {
             chain,
             key,
@@ -68,6 +78,9 @@ impl IdentityResolver {
             );
             return Err(fail(key_property, text));
         }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = Timestamp(i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
+        warnings.extend(date_warning(&certificate, certificate_property, now));
         let read = |c| Certificate::read(c).ok().map(|c: Certificate<'_>| c.issuer.to_vec());
         Ok(IdentityResolver {
             issuers: chain.iter().filter_map(|c| read(c)).collect(),
@@ -76,6 +89,19 @@ impl IdentityResolver {
             notes,
         })
     }
+}
+
+/// Returns a warning about a client's certificate that brokers will refuse soon, or refuse now.
+fn date_warning(certificate: &Certificate<'_>, property: &str, now: Timestamp) -> Option<String> {
+    let (from, until) = (certificate.not_before, certificate.not_after);
+    let what = match () {
+        () if until.0 < now.0 => format!("expired on {until}"),
+        () if from.0 > now.0 => format!("is not valid before {from}"),
+        () if until.0 - now.0 < EXPIRES_SOON_S => format!("expires on {until}"),
+        () => return None,
+    };
+    let subject = names::to_text(certificate.subject);
+    Some(format!("{property}: the client's certificate ({subject}) {what}"))
 }
 
 impl ResolvesClientCert for IdentityResolver {

@@ -81,16 +81,16 @@ impl CaStore {
         &self.certificates
     }
 
-    /// Adds certificates; duplicates are ignored. Returns warnings on certificates that cannot be used.
+    /// Adds certificates in DER; duplicates are ignored. Returns warnings on certificates that cannot be used.
     pub fn add(
         &mut self,
         source: impl Into<String>,
-        certificates: impl IntoIterator<Item = CertificateDer<'static>>,
+        certificates: impl IntoIterator<Item = impl Into<CertificateDer<'static>>>,
     ) -> Vec<String> {
         let source = source.into();
         let mut warnings = Warnings::default();
         for (index, certificate) in certificates.into_iter().enumerate() {
-            if let Err(problem) = self.add_one(certificate) {
+            if let Err(problem) = self.add_one(certificate.into()) {
                 warnings.push(format!("{source}: certificate {} is not used: {problem}", index + 1));
             }
         }

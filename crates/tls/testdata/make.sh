@@ -62,6 +62,7 @@ for cipher in des-cbc rc2-cbc rc2-64-cbc rc2-40-cbc; do pkcs8 "leaf.pbes2-$ciphe
 for hash in SHA1 SHA224 SHA256 SHA384 SHA512 SHA512-256; do pkcs8 "leaf.pbes2-hmac-$hash" -v2 aes-128-cbc -v2prf "hmacWith$hash"; done
 pkcs8 leaf.pbes2-scrypt -scrypt
 pkcs8 leaf.pbes2-1-iteration -iter 1
+pkcs8 leaf.pbes2-scrypt-cheap -scrypt -scrypt_N 16 -scrypt_r 1 -scrypt_p 1
 for scheme in MD5-DES SHA1-DES SHA1-3DES SHA1-2DES SHA1-RC2-128 SHA1-RC2-40; do pkcs8 "leaf.pbes1-$scheme" -v1 PBE-$scheme $LEGACY; done
 openssl pkcs8 -topk8 -in "$KEY" -passout pass:secret -outform DER -out keys/leaf.pbes2.der
 openssl pkcs8 -topk8 -in "$WORK/rsa.key" -passout pass:secret -out keys/rsa.pbes2.pem
@@ -101,6 +102,8 @@ store openssl_plain_certificates secret -certpbe NONE
 store openssl_plain_key secret -keypbe NONE
 store openssl_all_plain secret -keypbe NONE -certpbe NONE
 store openssl_1_iteration secret -noiter
+store openssl_legacy_1_iteration secret -noiter -legacy
+store open secret -keypbe NONE -certpbe NONE -nomac
 store openssl_password_empty ''
 store openssl_password_empty_legacy '' -legacy
 store openssl_password_not_ascii "$NOT_ASCII"

@@ -11,4 +11,5 @@ mod tls;
 pub use crate::core::{CallerPolling, ClientHooks, Command, Core, CoreBuilder, NameHook, Shared, TlsHooks};
 pub use crate::event::DeliveryMode;
 pub use handle::{Client, CommitMode};
+pub use ottla_tls::material::{Encoding, MaterialError, ca_certificates, client_certificate, private_key};
 pub use ottla_tls::{Certificates, PrivateKey, Replacement, VerifyCallback};

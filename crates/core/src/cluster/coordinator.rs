@@ -3,11 +3,11 @@
 use ottla_protocol::api::find_coordinator::FindCoordinatorRequest;
 
 use super::Cluster;
-use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner, Ready};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
-use crate::request::{Attempts, CoordinatorType, ReadyBroker, decode, unsupported};
+use crate::request::{Attempts, CoordinatorType, ReadyBroker, RequestIds, decode, unsupported};
 use crate::sys::Instant;
 use crate::types::NodeId;
 
@@ -59,7 +59,7 @@ impl Coordinator {
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         name: &str,
-        next_id: &mut u64,
+        ids: &mut RequestIds,
     ) -> Option<ReadyBroker> {
         self.wanted = true;
         if let Some(node) = self.node {
@@ -73,11 +73,11 @@ impl Coordinator {
                 Ready::Unknown => self.node = None,
             }
         }
-        self.find(ctx, cluster, name, next_id);
+        self.find(ctx, cluster, name, ids);
         None
     }
 
-    fn find(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &str, next_id: &mut u64) {
+    fn find(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, name: &str, ids: &mut RequestIds) {
         if !self.attempts.is_due(ctx.now) || !self.may_look_up(ctx.now) {
             return;
         }
@@ -111,11 +111,7 @@ impl Coordinator {
                 ..Default::default()
             },
         };
-        *next_id += 1;
-        let tag = Tag {
-            owner: self.owner,
-            id: *next_id,
-        };
+        let tag = ids.next_tag(self.owner);
         let timeout = ctx.socket_timeout();
         match broker.send(ctx, tag, &request, version, timeout) {
             Ok(()) => {
@@ -187,12 +183,12 @@ impl Coordinator {
     /// Returns the general connection to the coordinator's broker, on which requests do not wait behind the group's, or
     /// `connection` where the broker is known as coordinator only. [`connection`](Self::connection) has returned
     /// `connection` before.
-    pub(crate) fn connection_aside(&self, ctx: &mut Ctx<'_>, connection: ReadyBroker) -> Option<ReadyBroker> {
+    pub(crate) fn connection_aside(&self, ctx: &mut Ctx<'_>, connection: &ReadyBroker) -> Option<ReadyBroker> {
         let key = BrokerKey::general(self.node?);
         match ctx.connections.ready(key, ctx.now) {
             Ready::Yes(versions) => Some(ReadyBroker { key, versions }),
             Ready::Busy | Ready::Connecting => None,
-            Ready::Unknown => Some(connection),
+            Ready::Unknown => Some(connection.clone()),
         }
     }
 

@@ -36,7 +36,8 @@ impl Router {
 
     /// Returns the connection to a target if it accepts a request now. Otherwise starts the missing step: a connection,
     /// a refresh of metadata, or the look-up of a coordinator. An event of a connection, or a change of metadata,
-    /// triggers the next poll; `lookup` is the schedule of this request's refreshes.
+    /// triggers the next poll; `lookup` is the schedule of this request's refreshes, unused for a coordinator, which has its
+    /// own.
     ///
     /// # Errors
     /// An error of the coordinator's look-up that a retry does not resolve, such as a failed authorization.
@@ -58,7 +59,7 @@ impl Router {
                     .coordinators
                     .entry(of)
                     .or_insert_with(|| Coordinator::new(*kind, self.owner));
-                let connection = coordinator.connection(ctx, cluster, name, self.ids.last_mut());
+                let connection = coordinator.connection(ctx, cluster, name, &mut self.ids);
                 return coordinator.take_failure().map_or(Ok(connection), Err);
             }
         };
@@ -107,6 +108,13 @@ impl Router {
     /// Returns when a coordinator's look-up is to be continued.
     pub fn wake(&self, now: Instant) -> Option<Instant> {
         self.coordinators.values().filter_map(|c| c.wake(now)).min()
+    }
+
+    /// Forgets the coordinator of a target that no request is for any more.
+    pub fn forget(&mut self, target: &Target) {
+        if let Target::Coordinator(kind, name) = target {
+            self.coordinators.remove(&(*kind, name.clone()));
+        }
     }
 
     /// Forgets every coordinator. Outcomes of look-ups in flight are ignored.

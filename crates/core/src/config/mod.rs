@@ -8,6 +8,7 @@ mod conf;
 mod manual;
 mod number;
 mod property;
+mod refusal;
 mod rules;
 mod rules_security;
 mod tables;

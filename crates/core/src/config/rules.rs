@@ -4,6 +4,7 @@
 //! conflicts with others is an error that names the property, the value and the allowed values.
 
 use super::conf::{Conf, TopicConf};
+use super::refusal::refuse;
 use super::rules_security;
 use super::tables::{ClientConfig, Prop, TopicConfig, TopicProp};
 use super::unavailable;
@@ -16,11 +17,6 @@ const FETCH_RESPONSE_OVERHEAD: i64 = 512;
 
 /// The version that ApiVersions requests carry and `rd_kafka_version_str()` returns: that of the interface.
 pub(super) const INTERFACE_VERSION: &str = "2.16.0";
-
-/// Returns the error for `name=value`, with the allowed values.
-pub(super) fn refuse(name: &str, value: impl std::fmt::Display, allowed: &str) -> Error {
-    Error::invalid_arg(format!("{name}={value} is not allowed: {allowed}"))
-}
 
 impl Conf {
     /// Returns the effective settings of a client of this kind: adjusted by the rules, defaults for topics included.

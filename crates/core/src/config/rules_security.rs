@@ -1,7 +1,7 @@
 //! The rules of the security properties.
 
 use super::conf::Conf;
-use super::rules::refuse;
+use super::refusal::refuse;
 use super::tables::Prop;
 use crate::error::Error;
 

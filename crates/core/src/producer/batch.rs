@@ -26,7 +26,7 @@ pub(super) struct Batch {
     pub(super) first_id: u64,
     /// Failed attempts that may have reached a broker: they count against `retries`.
     pub(super) retries: u32,
-    /// All failed attempts: the backoff grows with them.
+    /// All failed attempts: the backoff grows with them. It is a timer of the partition, whose batches wait together.
     pub(super) attempts: u32,
     /// The error of the last attempt.
     pub(super) last_error: Option<ErrorCode>,

@@ -50,22 +50,11 @@ impl InFlight {
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     by_id: BTreeMap<u64, InFlight>,
-    next_id: u64,
     /// The last request in flight has ended.
     all_ended: bool,
 }
 
 impl Requests {
-    pub(super) fn next_id(&mut self) -> u64 {
-        self.next_id += 1;
-        self.next_id
-    }
-
-    /// Returns the counter of request ids, for parts of the producer with other requests.
-    pub(super) fn counter(&mut self) -> &mut u64 {
-        &mut self.next_id
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.by_id.is_empty()
     }

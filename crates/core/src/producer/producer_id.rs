@@ -1,18 +1,15 @@
 //! The id of the idempotent producer: requested with the first record, and again only when the epochs of an id are used
 //! up (KIP-98, KIP-360).
 
-use std::time::Duration;
-
 use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 
 use super::sequence::ProducerId;
-use super::timers::retry_delay;
-use crate::cluster::Cluster;
-use crate::connection::{BrokerKey, Outcome, Owner, Tag};
+use crate::cluster::{Cluster, Router};
+use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
-use crate::request::ReadyBroker;
+use crate::request::{PendingRequest, response_of, unsupported};
 use crate::stats::Eos;
 use crate::sys::Instant;
 
@@ -22,8 +19,6 @@ const SEARCH_INTERVAL_MS: u64 = 500;
 /// The outcome of a request, for the caller of [`ProducerIdState::on_outcome`].
 #[derive(Debug)]
 pub(super) enum IdOutcome {
-    /// It was no InitProducerId request of this state.
-    OtherRequest,
     /// The id is assigned: batches can be sent.
     Assigned,
     /// The request failed and will be sent again.
@@ -39,10 +34,7 @@ pub(super) struct ProducerIdState {
     /// The transaction manager sets the id: none is requested.
     external: bool,
     required: bool,
-    /// The id of the request in flight.
-    in_flight: Option<u64>,
-    retry_at: Option<Instant>,
-    tries: u32,
+    request: PendingRequest,
     /// The last error that was logged: repeated ones are not.
     reported: Option<ErrorCode>,
     /// The number of ids that were assigned.
@@ -79,20 +71,18 @@ impl ProducerIdState {
         self.require();
     }
 
-    fn is_due(&self, now: Instant) -> bool {
-        self.required && self.in_flight.is_none() && self.retry_at.is_none_or(|at| at <= now)
-    }
-
     /// Returns the time of the next attempt.
     pub(super) fn wake(&self, now: Instant) -> Option<Instant> {
-        let searching = self.required && self.in_flight.is_none();
-        let soon = now.plus_ms(SEARCH_INTERVAL_MS);
-        searching.then(|| self.retry_at.filter(|at| *at > now).unwrap_or(soon))
+        let next_at = self.request.next_at().filter(|_| self.required)?;
+        Some(match next_at > now {
+            true => next_at,
+            false => now.plus_ms(SEARCH_INTERVAL_MS),
+        })
     }
 
     /// Returns the state by librdkafka's name.
     pub(super) fn public_state(&self) -> &'static str {
-        match (self.current, self.in_flight, self.required) {
+        match (self.current, self.request.in_flight(), self.required) {
             (Some(_), _, _) => "Assigned",
             (None, Some(_), _) => "WaitPID",
             (None, None, true) => "RequestPID",
@@ -109,7 +99,7 @@ impl ProducerIdState {
         }
     }
 
-    /// Requests a producer id from any broker when one is required and due. `next_id` is the counter of request ids.
+    /// Requests a producer id from any broker when one is required and due.
     ///
     /// # Errors
     /// A fatal error when the brokers do not support idempotent producers.
@@ -117,81 +107,73 @@ impl ProducerIdState {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        next_id: &mut u64,
-        timeout: Duration,
+        router: &mut Router,
     ) -> Result<(), Error> {
-        if !self.is_due(ctx.now) {
+        if !self.required || !self.request.may_send(ctx.now) {
             return Ok(());
         }
-        let Some(ReadyBroker { key, versions }) = cluster.any_connection(ctx) else {
+        let Some(broker) = cluster.any_connection(ctx) else {
             return Ok(());
         };
-        let version = versions.pick::<InitProducerIdRequest>().ok_or_else(|| {
-            Error::new(
-                ErrorCode::L_UNSUPPORTED_FEATURE,
-                "the brokers do not support the idempotent producer: it needs Kafka 0.11 or later",
-            )
-        })?;
+        let text = "the brokers do not support the idempotent producer: it needs Kafka 0.11 or later";
+        let version = broker
+            .version::<InitProducerIdRequest>()
+            .map_err(|_| unsupported(text))?;
         let request = InitProducerIdRequest {
             transactional_id: None,
             transaction_timeout_ms: i32::MAX,
             ..Default::default()
         };
-        *next_id += 1;
-        let tag = Tag {
-            owner: Owner::Producer,
-            id: *next_id,
-        };
-        let sent = ctx.connections.send(key, ctx.now, tag, &request, version, timeout);
+        let (tag, timeout) = (router.next_tag(), ctx.socket_timeout());
+        let sent = broker.send(ctx, tag, &request, version, timeout);
         ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
-            format!("asking broker {} for a producer id", key.node)
+            format!("asking broker {} for a producer id", broker.key.node)
         });
         match sent {
-            Ok(()) => self.in_flight = Some(tag.id),
-            Err(_) => self.back_off(ctx),
+            Ok(()) => self.request.on_sent(broker.key, tag.id),
+            Err(error) => {
+                self.request.retry(ctx, error);
+            }
         }
         Ok(())
     }
 
-    /// Handles the outcome of request `id` if it is this state's InitProducerId request.
-    pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: &Outcome) -> IdOutcome {
-        if self.in_flight != Some(id) {
-            return IdOutcome::OtherRequest;
-        }
-        self.in_flight = None;
-        let Outcome::Reply(reply) = outcome else {
-            ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
-                "no producer id: no answer, trying again".into()
-            });
-            self.back_off(ctx);
-            return IdOutcome::Retried;
-        };
-        let response = match reply.decode::<InitProducerIdRequest>() {
+    /// Returns whether the request in flight has this id.
+    pub(super) fn is_in_flight(&self, id: u64) -> bool {
+        self.request.is_in_flight(id)
+    }
+
+    /// Handles the outcome of the request in flight.
+    pub(super) fn on_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: Outcome) -> IdOutcome {
+        self.request.on_outcome();
+        let response = match response_of::<InitProducerIdRequest>(ctx, key, outcome) {
             Ok(response) => response,
-            Err(e) => {
-                ctx.connections.fail_unreadable(key, "InitProducerId", e, ctx.now);
-                self.back_off(ctx);
+            Err(error) => {
+                ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
+                    format!("no producer id: {error}: trying again")
+                });
+                self.request.retry(ctx, error);
                 return IdOutcome::Retried;
             }
         };
         let code = ErrorCode::from(response.error_code);
-        if code.is_ok() && response.producer_id >= 0 {
-            ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
-                format!(
-                    "acquired producer id {}, epoch {}",
-                    response.producer_id, response.producer_epoch
-                )
-            });
-            *self = ProducerIdState {
-                current: Some(ProducerId::Idempotent {
-                    id: response.producer_id,
-                }),
-                assigned_count: self.assigned_count + 1,
-                ..Default::default()
-            };
-            return IdOutcome::Assigned;
+        if !code.is_ok() || response.producer_id < 0 {
+            return self.on_error(ctx, code);
         }
-        self.on_error(ctx, code)
+        ctx.log.debug(DebugContexts::EOS, "PRODUCERID", || {
+            format!(
+                "acquired producer id {}, epoch {}",
+                response.producer_id, response.producer_epoch
+            )
+        });
+        *self = ProducerIdState {
+            current: Some(ProducerId::Idempotent {
+                id: response.producer_id,
+            }),
+            assigned_count: self.assigned_count + 1,
+            ..Default::default()
+        };
+        IdOutcome::Assigned
     }
 
     fn on_error(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode) -> IdOutcome {
@@ -199,16 +181,11 @@ impl ProducerIdState {
         if code == ErrorCode::CLUSTER_AUTHORIZATION_FAILED {
             return IdOutcome::Fatal(Error::new(code, text));
         }
-        self.back_off(ctx);
+        self.request.retry(ctx, Error::new(code, text.clone()));
         if self.reported.replace(code) != Some(code) && !code.action().is_retriable() {
             ctx.log
                 .log(level::WARNING, "PRODUCERID", || format!("{text}: trying again"));
         }
         IdOutcome::Retried
-    }
-
-    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.retry_at = Some(ctx.now + retry_delay(ctx, self.tries));
-        self.tries = self.tries.saturating_add(1);
     }
 }

@@ -206,9 +206,7 @@ impl Sender {
         key: BrokerKey,
         error: Option<&Error>,
     ) {
-        if let Some((transactions, _)) = self.records.transactions_mut() {
-            transactions.on_connection_down(ctx, key, error);
-        }
+        self.records.router_mut().on_connection_down(ctx, key, error);
         self.resume_broker(key);
         if error.is_none() || key.purpose != Purpose::General {
             return;
@@ -234,10 +232,14 @@ impl Sender {
 
     /// Handles the outcome of a request of the producer.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
-        if self.on_producer_id_outcome(ctx, key, id, &outcome)
-            || self.on_transaction_outcome(ctx, cluster, key, id, &outcome)
-        {
+        if self.producer_id.as_ref().is_some_and(|state| state.is_in_flight(id)) {
+            return self.on_producer_id_outcome(ctx, key, outcome);
+        }
+        if self.records.router_mut().on_outcome(ctx, key, id, &outcome) {
             return;
+        }
+        if self.records.transactions().is_some_and(|t| t.is_in_flight(id)) {
+            return self.on_transaction_outcome(ctx, cluster, key, outcome);
         }
         let Some(request) = self.records.remove_request(id) else {
             return;
@@ -436,24 +438,21 @@ impl Sender {
         let Some(producer_id) = &mut self.producer_id else {
             return;
         };
-        let next_id = self.records.requests_mut().counter();
-        if let Err(error) = producer_id.request(ctx, cluster, next_id, self.request_timeout) {
+        if let Err(error) = producer_id.request(ctx, cluster, self.records.router_mut()) {
             self.records.raise_fatal(error);
         }
     }
 
-    /// Handles the outcome of a request for a producer id. Returns false if `id` is another request.
-    fn on_producer_id_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, id: u64, outcome: &Outcome) -> bool {
+    /// Handles the outcome of the request for a producer id.
+    fn on_producer_id_outcome(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: Outcome) {
         let Some(producer_id) = &mut self.producer_id else {
-            return false;
+            return;
         };
-        match producer_id.on_outcome(ctx, key, id, outcome) {
-            IdOutcome::OtherRequest => return false,
+        match producer_id.on_outcome(ctx, key, outcome) {
             IdOutcome::Assigned => self.broker_queues.resume_all(),
             IdOutcome::Retried => {}
             IdOutcome::Fatal(error) => self.records.raise_fatal(error),
         }
-        true
     }
 
     // ---------------------------------------------------------------- transactions
@@ -467,31 +466,20 @@ impl Sender {
         deadline: Instant,
         reply: TransactionReply,
     ) {
-        let Some((transactions, _)) = self.records.transactions_mut() else {
+        let Some((transactions, router)) = self.records.transactions_mut() else {
             let text = "the producer has no transactional.id";
             return reply.fill(Err(Error::new(ErrorCode::L_NOT_CONFIGURED, text)));
         };
-        transactions.on_call(ctx.now, call, deadline, reply);
+        transactions.on_call(ctx.now, router, call, deadline, reply);
         self.follow_transaction(ctx, cluster);
     }
 
-    /// Handles the outcome of a request of the transaction manager. Returns false if `id` is another request.
-    fn on_transaction_outcome(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        cluster: &mut Cluster,
-        key: BrokerKey,
-        id: u64,
-        outcome: &Outcome,
-    ) -> bool {
-        let Some((transactions, _)) = self.records.transactions_mut() else {
-            return false;
-        };
-        let own = transactions.on_outcome(ctx, key, id, outcome);
-        if own {
+    /// Handles the outcome of the transaction manager's request.
+    fn on_transaction_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, outcome: Outcome) {
+        if let Some((transactions, router)) = self.records.transactions_mut() {
+            transactions.on_outcome(ctx, cluster, router, (key, outcome));
             self.follow_transaction(ctx, cluster);
         }
-        own
     }
 
     /// Advances the transaction. Returns the time of the next call at the latest.
@@ -505,11 +493,11 @@ impl Sender {
         }
         let settled = is_ending && self.records.is_settled();
         let is_fatal = self.records.accumulator().is_fatal();
-        let (transactions, next_id) = self.records.transactions_mut()?;
+        let (transactions, router) = self.records.transactions_mut()?;
         if is_fatal {
             transactions.raise(Error::from(ErrorCode::L_FATAL));
         }
-        let wake = transactions.poll(ctx, cluster, next_id, settled);
+        let wake = transactions.poll(ctx, cluster, router, settled);
         self.follow_transaction(ctx, cluster);
         wake
     }

@@ -1,10 +1,8 @@
 //! The timers of partitions and topics.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::PartitionId;
-use crate::context::Ctx;
 use crate::sys::Instant;
 
 /// The kinds of timers.
@@ -86,16 +84,6 @@ impl Timers {
 /// Disarms a timer that has fired.
 pub(super) fn fired(armed: &mut Armed, kind: TimerKind) {
     *armed.slot(kind) = None;
-}
-
-/// Returns the backoff of the next attempt after `failed` failed attempts before the last one: doubled with each, with
-/// jitter, limited by the maximum (`retry.backoff.ms`, `retry.backoff.max.ms`; KIP-580).
-pub(super) fn retry_delay(ctx: &mut Ctx<'_>, failed: u32) -> Duration {
-    let base = u64::from(ctx.conf.retry_backoff_ms);
-    let max = u64::from(ctx.conf.retry_backoff_max_ms).max(base);
-    let doubled = base.saturating_mul(1 << failed.min(20)).min(max);
-    let delay = ctx.rng.jitter(Duration::from_millis(doubled), 0.2, 0.2);
-    delay.min(Duration::from_millis(max))
 }
 
 #[cfg(test)]

@@ -16,8 +16,9 @@ use super::partition_sender::{InFlightBatch, PartitionSender, TopicSender};
 use super::timers::{TimerKind, Timers, fired};
 use super::topic_queue::{TopicQueue, UnassignedRecords};
 use super::transactions::Transactions;
-use crate::cluster::{Cluster, TopicMeta};
+use crate::cluster::{Cluster, Router, TopicMeta};
 use crate::config::ClientConfig;
+use crate::connection::Owner;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Delivery, DeliveryMode, Event, Queue, Reservation};
@@ -40,6 +41,7 @@ pub(super) struct UndeliveredRecords {
     topics: Vec<Option<TopicSender>>,
     by_name: NameMap<u32>,
     requests: Requests,
+    router: Router,
     timers: Timers,
     /// With a `transactional.id`.
     transactions: Option<Box<Transactions>>,
@@ -63,6 +65,7 @@ impl UndeliveredRecords {
             topics: Vec::new(),
             by_name: NameMap::default(),
             requests: Requests::default(),
+            router: Router::new(Owner::Producer),
             timers: Timers::default(),
             transactions,
             gapless: conf.enable_gapless_guarantee && !is_transactional,
@@ -93,14 +96,19 @@ impl UndeliveredRecords {
         &mut self.requests
     }
 
+    /// Returns the numbers of the producer's requests, and the coordinators of its transactions.
+    pub(super) fn router_mut(&mut self) -> &mut Router {
+        &mut self.router
+    }
+
     /// Returns the transaction manager of a transactional producer.
     pub(super) fn transactions(&self) -> Option<&Transactions> {
         self.transactions.as_deref()
     }
 
-    /// Returns the transaction manager of a transactional producer, and the counter of request ids.
-    pub(super) fn transactions_mut(&mut self) -> Option<(&mut Transactions, &mut u64)> {
-        Some((self.transactions.as_deref_mut()?, self.requests.counter()))
+    /// Returns the transaction manager of a transactional producer, and the way to its coordinators.
+    pub(super) fn transactions_mut(&mut self) -> Option<(&mut Transactions, &mut Router)> {
+        Some((self.transactions.as_deref_mut()?, &mut self.router))
     }
 
     /// Returns all timers.

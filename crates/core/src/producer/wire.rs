@@ -15,31 +15,22 @@ use super::in_flight::Slot;
 use crate::connection::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 
-/// The first version with transaction version 2, in which brokers add partitions to transactions (KIP-890).
-const FIRST_V2_PRODUCE: i16 = 12;
-/// The last version that names topics by name.
-const LAST_BY_NAME: i16 = 12;
-/// The first version with zstd.
-const FIRST_WITH_ZSTD: i16 = 7;
-/// The first version with record batches of magic 2; its brokers reject `acks` above 1.
-const FIRST_WITH_BATCHES: i16 = 3;
-
 /// Returns the version to use with a broker. `ids`: the topics' ids are known. `v2`: in a transaction, whether it uses
 /// transaction version 2 (KIP-890).
 pub(super) fn pick_version(versions: &BrokerVersions, ids: bool, v2: Option<bool>) -> Option<i16> {
     let cap = match (ids, v2) {
-        (_, Some(false)) => FIRST_V2_PRODUCE - 1,
+        (_, Some(false)) => ProduceRequest::TRANSACTION_V2_SINCE - 1,
         (true, _) => i16::MAX,
-        (false, _) => LAST_BY_NAME,
+        (false, _) => ProduceRequest::TOPIC_IDS_SINCE - 1,
     };
     let version = versions.pick_up_to::<ProduceRequest>(cap)?;
-    (version >= FIRST_V2_PRODUCE || v2 != Some(true)).then_some(version)
+    (version >= ProduceRequest::TRANSACTION_V2_SINCE || v2 != Some(true)).then_some(version)
 }
 
 /// Returns `acks` for a request of this version. Brokers with record batches reject a number of replicas above 1; all
 /// in-sync replicas is the nearest setting that is at least as strong.
 pub(super) fn acks_for(version: i16, acks: i16) -> i16 {
-    if acks > 1 && version >= FIRST_WITH_BATCHES {
+    if acks > 1 && version >= ProduceRequest::RECORD_BATCHES_SINCE {
         -1
     } else {
         acks
@@ -48,15 +39,15 @@ pub(super) fn acks_for(version: i16, acks: i16) -> i16 {
 
 fn magic_of(version: i16) -> i8 {
     match version {
-        0 | 1 => 0,
-        2 => 1,
-        _ => 2,
+        ProduceRequest::RECORD_BATCHES_SINCE.. => 2,
+        ProduceRequest::TIMESTAMPS_SINCE.. => 1,
+        _ => 0,
     }
 }
 
 /// Returns the codec for a request of this version: none if the broker does not support the configured one.
 pub(super) fn codec_for(version: i16, codec: Codec) -> Codec {
-    if codec == Codec::Zstd && version < FIRST_WITH_ZSTD {
+    if codec == Codec::Zstd && version < ProduceRequest::ZSTD_SINCE {
         Codec::None
     } else {
         codec
@@ -169,7 +160,7 @@ pub(super) fn build(parts: &[Part], acks: i16, timeout_ms: i32, transactional_id
 
 /// Returns whether a request of this version names topics by id.
 pub(super) fn is_by_id(version: i16) -> bool {
-    version > LAST_BY_NAME
+    version >= ProduceRequest::TOPIC_IDS_SINCE
 }
 
 #[cfg(test)]

@@ -52,6 +52,21 @@ impl Attempts {
         self.failed = 0;
     }
 
+    /// Raises the number of failures to `failed` at least: the next pause is as long as after that many.
+    pub fn lengthen(&mut self, failed: u32) {
+        self.failed = self.failed.max(failed);
+    }
+
+    /// Schedules the next attempt for `at`, without a failure.
+    pub fn schedule(&mut self, at: Instant) {
+        self.next_at = at;
+    }
+
+    /// Postpones the next attempt to `at` unless it is due later.
+    pub fn delay(&mut self, at: Instant) {
+        self.next_at = self.next_at.max(at);
+    }
+
     /// Brings the next attempt forward to `at` unless it is due earlier.
     pub fn hasten(&mut self, at: Instant) {
         self.next_at = self.next_at.min(at);

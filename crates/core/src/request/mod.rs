@@ -8,9 +8,10 @@
 //! - the [`Target`] of each, which `cluster::Router` resolves to a [`ReadyBroker`].
 //!
 //! Order of calls of a request: [`PendingRequest::may_send`], `Router::connection`, [`ReadyBroker::version`],
-//! [`ReadyBroker::send`], [`PendingRequest::on_sent`]; then with the outcome [`PendingRequest::on_outcome`], [`reply_of`],
-//! [`decode`], and, after an error that may pass, [`PendingRequest::retry`]. Requests that several subjects share, such as
-//! one OffsetFetch for several calls, record the same id in the [`PendingRequest`] of each subject.
+//! [`ReadyBroker::send`], [`PendingRequest::on_sent`]; then with the outcome [`PendingRequest::on_outcome`],
+//! [`response_of`] (or [`reply_of`] and [`decode`]), and, after an error that may pass, [`PendingRequest::retry`]. Requests
+//! that several subjects share, such as one OffsetFetch for several calls, record the same id in the [`PendingRequest`] of
+//! each subject.
 
 mod attempts;
 mod pending;
@@ -21,7 +22,7 @@ mod tests;
 
 pub use attempts::Attempts;
 pub use pending::{InFlight, PendingRequest};
-pub use ready_broker::{ReadyBroker, decode, reply_of, response_timeout, unsupported};
+pub use ready_broker::{ReadyBroker, decode, reply_of, response_of, response_timeout, unsupported};
 pub use target::{CoordinatorType, Target};
 
 use crate::connection::{Owner, Tag};
@@ -38,11 +39,6 @@ impl RequestIds {
     pub fn next(&mut self) -> u64 {
         self.last += 1;
         self.last
-    }
-
-    /// Returns the last number, for parts that number their own requests from the same sequence.
-    pub(crate) fn last_mut(&mut self) -> &mut u64 {
-        &mut self.last
     }
 
     /// Returns the tag of `owner`'s next request.

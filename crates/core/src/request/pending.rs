@@ -26,6 +26,13 @@ pub struct PendingRequest {
     last_error: Option<Error>,
 }
 
+impl Default for PendingRequest {
+    /// Returns a request that is due at once and has no deadline.
+    fn default() -> Self {
+        PendingRequest::new(Instant::ORIGIN, Instant::NEVER)
+    }
+}
+
 impl PendingRequest {
     /// Returns a request that is due at once and fails at `deadline`, [`Instant::NEVER`] for none.
     pub fn new(now: Instant, deadline: Instant) -> Self {
@@ -50,6 +57,11 @@ impl PendingRequest {
     /// Returns whether the request is to be sent: it is not in flight and its next attempt is due.
     pub fn may_send(&self, now: Instant) -> bool {
         self.in_flight.is_none() && self.attempts.is_due(now)
+    }
+
+    /// Returns the time of the next attempt, `None` while the request is in flight.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.in_flight.is_none().then(|| self.attempts.next_at())
     }
 
     /// Notes that the request was sent.
@@ -80,8 +92,14 @@ impl PendingRequest {
 
     /// Schedules the next attempt after a failure. Returns the pause until then.
     pub fn retry(&mut self, ctx: &mut Ctx<'_>, error: Error) -> Duration {
-        self.in_flight = None;
         self.last_error = Some(error);
+        self.postpone(ctx)
+    }
+
+    /// Schedules the next attempt after the pause of a failure, because something that it needs is missing. The error of the
+    /// last failure stays. Returns the pause.
+    pub fn postpone(&mut self, ctx: &mut Ctx<'_>) -> Duration {
+        self.in_flight = None;
         self.attempts.back_off(ctx)
     }
 

@@ -81,6 +81,14 @@ pub fn decode<R: Request>(ctx: &mut Ctx<'_>, key: BrokerKey, reply: &Reply) -> R
         .map_err(|e| ctx.connections.fail_unreadable(key, name_of::<R>(), e, ctx.now))
 }
 
+/// Returns the decoded response of an outcome of an `R`.
+///
+/// # Errors
+/// Those of [`reply_of`] and [`decode`].
+pub fn response_of<R: Request>(ctx: &mut Ctx<'_>, key: BrokerKey, outcome: Outcome) -> Result<R::Response, Error> {
+    decode::<R>(ctx, key, &reply_of(outcome)?)
+}
+
 /// Returns an error for what the broker's versions cannot express.
 pub fn unsupported(text: impl Into<String>) -> Error {
     Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)

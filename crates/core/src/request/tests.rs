@@ -81,15 +81,34 @@ fn pauses_double_up_to_retry_backoff_max_ms_and_start_over_after_a_success() {
     let mut attempts = Attempts::default();
     assert!(attempts.is_due(w.now));
     let pauses: Vec<Duration> = (0..4).map(|_| attempts.back_off(&mut w.ctx())).collect();
-    for (pause, ms) in pauses.iter().zip([100.0, 200.0, 400.0, 400.0]) {
-        let actual = pause.as_secs_f64() * 1000.0;
-        assert!((ms * 0.8..=ms * 1.2).contains(&actual), "{actual} instead of {ms}");
+    for (pause, (least, most)) in pauses.iter().zip([(80, 120), (160, 240), (320, 400), (320, 400)]) {
+        let range = Duration::from_millis(least)..=Duration::from_millis(most);
+        assert!(range.contains(pause), "{pause:?} is not in {range:?}");
     }
     assert_eq!((attempts.failed(), attempts.next_at()), (4, w.now + pauses[3]));
     assert!(!attempts.is_due(w.now) && attempts.is_due(w.now + pauses[3]));
     attempts.reset();
     assert!(attempts.back_off(&mut w.ctx()) <= Duration::from_millis(120));
     assert_eq!(attempts.failed(), 1);
+}
+
+#[test]
+fn the_longest_pauses_vary_and_do_not_exceed_retry_backoff_max_ms() {
+    let mut w = World::new();
+    for failed in [2, 31, u32::MAX] {
+        let pauses: Vec<Duration> = (0..100).map(|_| w.ctx().retry_delay(failed)).collect();
+        assert_eq!(pauses.iter().max(), Some(&Duration::from_millis(400)));
+        let least = pauses.iter().min().unwrap();
+        assert!(
+            (320..340).contains(&least.as_millis()),
+            "{least:?} after {failed} failures"
+        );
+    }
+    w.conf.retry_backoff_ms = 1000;
+    assert!(
+        w.ctx().retry_delay(0) <= Duration::from_millis(400),
+        "the limit precedes retry.backoff.ms"
+    );
 }
 
 #[test]
@@ -104,21 +123,46 @@ fn suspended_attempts_wait_until_they_are_hastened() {
 }
 
 #[test]
+fn rescheduled_attempts_keep_the_number_of_failures() {
+    let mut w = World::new();
+    let mut attempts = Attempts::default();
+    attempts.back_off(&mut w.ctx());
+    attempts.schedule(w.now);
+    assert!(attempts.is_due(w.now));
+    attempts.delay(w.now.plus_ms(5));
+    attempts.delay(w.now.plus_ms(1));
+    assert_eq!((attempts.next_at(), attempts.failed()), (w.now.plus_ms(5), 1));
+}
+
+#[test]
+fn a_lengthened_pause_is_that_after_more_failures() {
+    let mut w = World::new();
+    let mut attempts = Attempts::default();
+    attempts.lengthen(2);
+    assert!(attempts.back_off(&mut w.ctx()) >= Duration::from_millis(320));
+    attempts.lengthen(2);
+    assert_eq!(attempts.failed(), 3);
+}
+
+#[test]
 fn a_pending_request_is_sent_once_at_a_time_and_repeated_after_its_pause() {
     let mut w = World::new();
     let deadline = w.now.plus_ms(1000);
     let mut pending = PendingRequest::new(w.now, deadline);
     assert!(pending.may_send(w.now));
+    assert_eq!(pending.next_at(), Some(w.now));
     assert_eq!(pending.wake(w.now), deadline, "it waits for a connection");
 
     pending.on_sent(key(), 7);
     assert!(!pending.may_send(w.now) && pending.is_in_flight(7) && !pending.is_in_flight(8));
     assert_eq!(pending.in_flight(), Some(InFlight { key: key(), id: 7 }));
     assert_eq!(pending.wake(w.now), deadline);
+    assert_eq!(pending.next_at(), None);
 
     let pause = pending.retry(&mut w.ctx(), unreachable());
     assert!(!pending.may_send(w.now) && pending.in_flight().is_none());
     assert_eq!(pending.wake(w.now), w.now + pause);
+    assert_eq!(pending.next_at(), Some(w.now + pause));
     assert!(pending.may_send(w.now + pause));
     pending.hasten(w.now);
     assert!(pending.may_send(w.now));
@@ -136,6 +180,9 @@ fn a_pending_request_wakes_and_expires_at_its_deadline() {
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT);
     assert_eq!(error.message, "no answer; last error: connection refused");
     assert_eq!(pending.last_error(), Some(&unreachable()));
+    pending.postpone(&mut w.ctx());
+    assert_eq!(pending.last_error(), Some(&unreachable()), "it was no failure");
+    assert!(!pending.may_send(w.now));
     let fresh = PendingRequest::new(w.now, deadline);
     assert_eq!(fresh.timeout_error("no answer").message, "no answer");
 }
@@ -203,6 +250,8 @@ fn a_malformed_response_is_an_error_that_names_the_api() {
         error.message.starts_with("FindCoordinator response cannot be read: "),
         "{error}"
     );
+    let malformed = response_of::<FindCoordinatorRequest>(&mut w.ctx(), key(), Outcome::Reply(reply));
+    assert_eq!(malformed.unwrap_err().code, ErrorCode::L_BAD_MSG);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Mechanism, SaslError, Step};
+use super::mechanism::{Mechanism, SaslError, Step};
 
 /// An exchange of `PLAIN`. User name and password are sent in UTF-8 as they are: brokers compare them without SASLprep.
 pub struct Plain {

@@ -3,6 +3,7 @@
 //! [`FileEvent`](crate::consumer::FileEvent)s.
 
 mod files;
+mod open_stream;
 mod outbox;
 mod poller;
 mod resolver;

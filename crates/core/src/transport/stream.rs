@@ -1,15 +1,12 @@
 //! The byte stream of a connection: plain TCP, or TCP with a cipher.
 
 use std::io::{self, IoSlice, Read};
-use std::sync::Arc;
 use std::task::Poll;
 
 use mio::net::TcpStream;
-use ottla_tls::ClientTls;
 use socket2::SockRef;
 
-use super::tls::TlsStream;
-use crate::connection::{CloseReason, TlsFailure, TlsPeer, TlsSession};
+use crate::connection::{CloseReason, TlsSession};
 
 /// The result of reading.
 #[derive(Debug, PartialEq, Eq)]
@@ -66,23 +63,6 @@ impl PlainStream {
 pub(super) struct Refused {
     pub(super) socket: TcpStream,
     pub(super) reason: CloseReason,
-}
-
-/// Creates the stream of a socket that connects to the broker of that name, with TLS if it has a peer.
-pub(super) type StreamFactory =
-    Box<dyn Fn(TcpStream, &str, Option<&TlsPeer>) -> Result<Box<dyn ByteStream>, Refused> + Send + Sync>;
-
-/// Returns the factory of a client. Without its TLS, connections with TLS are refused, so that their requests never go out
-/// in plain text.
-pub(super) fn stream_factory(tls: Option<Arc<ClientTls>>) -> StreamFactory {
-    Box::new(move |socket, broker, peer| match (peer, &tls) {
-        (None, _) => Ok(PlainStream::open(socket)),
-        (Some(peer), Some(tls)) => TlsStream::open(tls, socket, broker, peer),
-        (Some(_), None) => Err(Refused {
-            socket,
-            reason: CloseReason::Tls(TlsFailure::Other("this client has no TLS".into())),
-        }),
-    })
 }
 
 /// Makes writes return an error where the peer is gone, without SIGPIPE: handling of signals belongs to the application.

@@ -11,11 +11,12 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry, Token};
 use ottla_tls::ClientTls;
 
+use super::open_stream::{StreamFactory, stream_factory};
 use super::outbox::Outbox;
 use super::poller::{Poller, Readiness};
 use super::resolver::Resolver;
 use super::socket::{SocketOptions, configure, limit_unacknowledged};
-use super::stream::{ByteStream, Received, StreamFactory, io_reason, stream_factory};
+use super::stream::{ByteStream, Received, io_reason};
 use super::system::SystemHooks;
 use super::tls::CertificateFiles;
 use crate::connection::{CloseReason, ConnId, FrameReader, NetAction, NetEvent, TlsPeer};

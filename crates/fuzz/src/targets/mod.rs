@@ -2,6 +2,7 @@
 
 mod brokers;
 mod canary;
+mod certificates;
 mod codecs;
 mod config;
 mod consumer;
@@ -11,6 +12,7 @@ mod framing;
 mod messages;
 mod producer;
 mod records;
+mod tls;
 
 use crate::Verdict;
 
@@ -144,6 +146,60 @@ pub const TARGETS: &[Target] = &[
         brokers::run,
         brokers::seeds,
     ),
+    Target {
+        words: tls::pem_words,
+        ..target(
+            "pem",
+            "certificates, revocation lists and keys as text: results are read again from their own encoding",
+            tls::pem,
+            tls::pem_seeds,
+        )
+    },
+    Target {
+        mutations: 1000,
+        ..target(
+            "private_keys",
+            "encrypted private keys: a decrypted key is a plain key, costs are bounded",
+            tls::private_keys,
+            tls::private_key_seeds,
+        )
+    },
+    Target {
+        mutations: 1000,
+        ..target(
+            "keystores",
+            "PKCS#12: certificates that can be read, the key fits the first, none is lost or doubled",
+            tls::keystores,
+            tls::keystore_seeds,
+        )
+    },
+    Target {
+        words: tls::name_words,
+        ..target(
+            "tls_names",
+            "lists of cipher suites, curves and signature algorithms: a choice, spelled out, is chosen again",
+            tls::names,
+            tls::name_seeds,
+        )
+    },
+    Target {
+        mutations: 1000,
+        ..target(
+            "certificates",
+            "chains of brokers: only known leaves are accepted, texts and memory are bounded, callbacks decide",
+            certificates::chains,
+            certificates::chain_seeds,
+        )
+    },
+    Target {
+        mutations: 1000,
+        ..target(
+            "revocation_lists",
+            "revocation lists: only signed ones count, memory is bounded",
+            certificates::lists,
+            certificates::list_seeds,
+        )
+    },
     Target {
         mutations: 400,
         len_max: 600,

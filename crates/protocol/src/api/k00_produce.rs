@@ -98,3 +98,20 @@ schema! {
         rack: Option<String> [10+] = None,
     }
 }
+
+impl ProduceRequest {
+    /// The first version with timestamps, in message sets of magic 1 (KIP-32).
+    pub const TIMESTAMPS_SINCE: i16 = 2;
+
+    /// The first version with record batches of magic 2 (KIP-98). Its brokers reject `acks` above 1.
+    pub const RECORD_BATCHES_SINCE: i16 = 3;
+
+    /// The first version with zstd (KIP-110).
+    pub const ZSTD_SINCE: i16 = 7;
+
+    /// The first version with transaction version 2, in which brokers add partitions to transactions (KIP-890).
+    pub const TRANSACTION_V2_SINCE: i16 = 12;
+
+    /// The first version that names topics by id (KIP-516).
+    pub const TOPIC_IDS_SINCE: i16 = 13;
+}

@@ -159,3 +159,20 @@ schema! {
         rack: Option<String> [16+] = None,
     }
 }
+
+impl FetchRequest {
+    /// The first version that limits the response as a whole, except for a first batch that is larger (KIP-74).
+    pub const MAX_BYTES_SINCE: i16 = 3;
+
+    /// The first version with fetch sessions (KIP-227).
+    pub const SESSIONS_SINCE: i16 = 7;
+
+    /// The first version in which brokers detect truncated logs (KIP-595).
+    pub const DIVERGENCE_SINCE: i16 = 12;
+
+    /// The first version that names topics by id (KIP-516).
+    pub const TOPIC_IDS_SINCE: i16 = 13;
+
+    /// The last version that consumers use: later ones concern replication (KIP-1166).
+    pub const CONSUMERS_UNTIL: i16 = 17;
+}

@@ -72,3 +72,11 @@ schema! {
         old_style_offsets: Vec<i64> [0],
     }
 }
+
+impl ListOffsetsRequest {
+    /// The first version that finds records by timestamp (KIP-79). Before it, timestamps are those of log segments.
+    pub const TIMESTAMPS_SINCE: i16 = 1;
+
+    /// The first version with an isolation level (KIP-98).
+    pub const ISOLATION_LEVEL_SINCE: i16 = 2;
+}

@@ -69,3 +69,11 @@ schema! {
         error_code: i16 [0+],
     }
 }
+
+impl OffsetCommitRequest {
+    /// The first version with `group.instance.id` (KIP-345).
+    pub const STATIC_MEMBERS_SINCE: i16 = 7;
+
+    /// The last version that names topics by name: later ones use topic ids (KIP-848).
+    pub const TOPIC_NAMES_UNTIL: i16 = 9;
+}

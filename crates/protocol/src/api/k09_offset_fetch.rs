@@ -100,3 +100,17 @@ schema! {
         error_code: i16 [0-7],
     }
 }
+
+impl OffsetFetchRequest {
+    /// The first version that can wait for open transactions (KIP-447).
+    pub const STABLE_OFFSETS_SINCE: i16 = 7;
+
+    /// The first version with a list of groups (KIP-709).
+    pub const GROUP_LIST_SINCE: i16 = 8;
+
+    /// The first version with the member and its epoch (KIP-848).
+    pub const MEMBER_SINCE: i16 = 9;
+
+    /// The last version that names topics by name: later ones use topic ids (KIP-848).
+    pub const TOPIC_NAMES_UNTIL: i16 = 9;
+}

@@ -70,3 +70,11 @@ schema! {
         metadata: Bytes [0+],
     }
 }
+
+impl JoinGroupRequest {
+    /// The first version with a rebalance timeout (KIP-62). Before it, the session timeout applies.
+    pub const REBALANCE_TIMEOUT_SINCE: i16 = 1;
+
+    /// The first version with `group.instance.id` (KIP-345).
+    pub const STATIC_MEMBERS_SINCE: i16 = 5;
+}

@@ -25,3 +25,8 @@ schema! {
         error_code: i16 [0+],
     }
 }
+
+impl HeartbeatRequest {
+    /// The first version with `group.instance.id` (KIP-345).
+    pub const STATIC_MEMBERS_SINCE: i16 = 3;
+}

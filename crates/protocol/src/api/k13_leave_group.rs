@@ -41,3 +41,8 @@ schema! {
         error_code: i16 [3+],
     }
 }
+
+impl LeaveGroupRequest {
+    /// The first version with a list of members (KIP-345).
+    pub const MEMBER_LIST_SINCE: i16 = 3;
+}

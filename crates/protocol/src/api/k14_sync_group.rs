@@ -43,3 +43,11 @@ schema! {
         assignment: Bytes [0+],
     }
 }
+
+impl SyncGroupRequest {
+    /// The first version with `group.instance.id` (KIP-345).
+    pub const STATIC_MEMBERS_SINCE: i16 = 3;
+
+    /// The first version with the group's protocol type and protocol (KIP-559).
+    pub const PROTOCOL_SINCE: i16 = 5;
+}

@@ -37,3 +37,8 @@ schema! {
         ongoing_txn_producer_epoch: i16 [6+, strict] = -1,
     }
 }
+
+impl InitProducerIdRequest {
+    /// The first version that raises the epoch of an existing producer (KIP-360).
+    pub const EPOCH_BUMP_SINCE: i16 = 3;
+}

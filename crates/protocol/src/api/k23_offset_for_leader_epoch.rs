@@ -55,3 +55,8 @@ schema! {
         end_offset: i64 [0+] = -1,
     }
 }
+
+impl OffsetForLeaderEpochRequest {
+    /// The first version that checks the client's leader epoch and returns the epoch that was found (KIP-320).
+    pub const LEADER_EPOCHS_SINCE: i16 = 2;
+}

@@ -63,3 +63,8 @@ schema! {
         partition_error_code: i16 [0+],
     }
 }
+
+impl AddPartitionsToTxnRequest {
+    /// The last version for clients: later ones are for brokers (KIP-890).
+    pub const CLIENTS_UNTIL: i16 = 3;
+}

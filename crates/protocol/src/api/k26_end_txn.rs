@@ -28,3 +28,8 @@ schema! {
         producer_epoch: i16 [5+] = -1,
     }
 }
+
+impl EndTxnRequest {
+    /// The first version with transaction version 2 (KIP-890).
+    pub const TRANSACTION_V2_SINCE: i16 = 5;
+}

@@ -59,3 +59,11 @@ schema! {
         error_code: i16 [0+],
     }
 }
+
+impl TxnOffsetCommitRequest {
+    /// The first version with the group member (KIP-447).
+    pub const MEMBER_SINCE: i16 = 3;
+
+    /// The first version with transaction version 2 (KIP-890).
+    pub const TRANSACTION_V2_SINCE: i16 = 5;
+}

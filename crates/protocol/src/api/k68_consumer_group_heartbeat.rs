@@ -52,3 +52,8 @@ schema! {
         topic_partitions: Vec<TopicPartitions> [0+],
     }
 }
+
+impl ConsumerGroupHeartbeatRequest {
+    /// The first version with regular expressions and with member ids that the member generates (KIP-1082).
+    pub const REGEX_SINCE: i16 = 1;
+}

@@ -12,7 +12,7 @@ use super::{MaterialError, MaterialErrorKind};
 
 /// Longer salts are refused. Programs use 8 to 64 bytes.
 const SALT_MAX: usize = 4096;
-/// Longer passwords are refused: the derivation of PKCS#12 hashes all of it in each iteration.
+/// Longer passwords are refused. OpenSSL takes up to 1,024 bytes.
 const PASSWORD_MAX: usize = 4096;
 
 /// `1.2.840.113549.1.5`: PKCS #5.

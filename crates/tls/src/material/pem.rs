@@ -13,8 +13,7 @@ const DASHES: &[u8] = b"-----";
 /// Longer labels are not labels.
 const LABEL_MAX: usize = 64;
 
-/// A block: its number in the text, from 1, its label, and its lines.
-#[derive(Debug)]
+/// A block, possibly a private key, and so without `Debug`: its number in the text, from 1, its label, and its lines.
 pub(super) struct Block<'a> {
     pub(super) number: usize,
     pub(super) label: &'a str,

@@ -12,7 +12,7 @@ pub struct CipherSelection {
     /// All suites of TLS 1.3, then the chosen ones of TLS 1.2, of which there is at least one.
     pub suites: Vec<SupportedCipherSuite>,
     /// Items of the list that name no suite of this client, in their order: unknown ones, suites that this client does not
-    /// have, keywords that stand for none of its suites. Items that exclude suites, and suites of TLS 1.3, are not among them.
+    /// have, keywords for none of its suites. Items that exclude suites, and suites of TLS 1.3, are not among them.
     pub ignored: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ static TLS12: [Suite; 6] = [
 ];
 
 impl Suite {
-    /// Checks for a name of the suite, or a keyword that stands for it.
+    /// Checks for a name of the suite, or a keyword for it.
     fn is(&self, word: &str) -> bool {
         match word {
             "ALL" | "HIGH" | "TLSv1.2" => true,

@@ -3,9 +3,9 @@
 use rustls::pki_types::{CertificateDer, UnixTime};
 use webpki::{EndEntityCert, KeyUsage, VerifiedPath};
 
-use super::Policy;
 use super::chain::{self, End, Event, Examination, Examined};
 use super::fault::FaultKind;
+use super::policy::Policy;
 use super::signature::Algorithms;
 use crate::x509::Certificate;
 
@@ -159,27 +159,9 @@ fn add_webpki_fault(examined: &mut Examined<'_>, error: webpki::Error) {
         .skip(1)
         .any(|link| link.extensions.name_constraints);
     let kind = translate(&error);
-    let covers = |found: &FaultKind| {
-        found.x509_code() == kind.x509_code()
-            || matches!(
-                (found, &kind),
-                // rustls-webpki verifies no signature of short keys.
-                (FaultKind::WeakLeafKey(_) | FaultKind::WeakCaKey(_) | FaultKind::WeakSignature(_), FaultKind::BadSignature)
-                    | (FaultKind::WeakSignature(_), FaultKind::UnsupportedSignature(_))
-                    // The default of rustls-webpki when there is no path.
-                    | (
-                        FaultKind::SelfSigned
-                            | FaultKind::UntrustedRoot
-                            | FaultKind::NotACa
-                            | FaultKind::WrongPurpose
-                            | FaultKind::Expired
-                            | FaultKind::NotYetValid,
-                        FaultKind::UnknownIssuer
-                    )
-            )
-    };
-    let found = examined.faults().any(covers);
-    if !found {
+    // An odd leaf directly below a trusted CA is refused for that CA's name constraints alone.
+    let constraints_alone = constrained && kind == FaultKind::UnsupportedLeaf && examined.links.len() == 2;
+    if !constraints_alone && !examined.faults().any(|found| explains(found, &kind)) {
         examined.events.push(Event::Fault {
             depth: 0,
             kind: kind.clone(),
@@ -194,11 +176,39 @@ fn add_webpki_fault(examined: &mut Examined<'_>, error: webpki::Error) {
     }
 }
 
+/// Returns whether a fault of the examination is the reason for a fault that rustls-webpki found.
+fn explains(found: &FaultKind, webpki: &FaultKind) -> bool {
+    use FaultKind as F;
+    if found.x509_code() == webpki.x509_code() {
+        return true;
+    }
+    match webpki {
+        // rustls-webpki verifies no signature of short keys or old digests.
+        F::BadSignature | F::UnsupportedSignature(_)
+            if matches!(found, F::WeakLeafKey(_) | F::WeakCaKey(_) | F::WeakSignature(_)) =>
+        {
+            true
+        }
+        // Without a way to a trusted CA it reports the last certificate that it tried.
+        F::BadSignature | F::Expired | F::NotYetValid | F::UnsupportedLeaf => {
+            matches!(found, F::SelfSigned | F::UntrustedRoot | F::UnknownIssuer | F::NotACa)
+        }
+        // Its default.
+        F::UnknownIssuer => matches!(
+            found,
+            F::SelfSigned | F::UntrustedRoot | F::NotACa | F::WrongPurpose | F::Expired | F::NotYetValid
+        ),
+        // A certificate of a CA that cannot be used as an issuer.
+        F::NotACa => matches!(found, F::SelfSigned | F::UntrustedRoot | F::UnknownIssuer),
+        _ => false,
+    }
+}
+
 fn translate(error: &webpki::Error) -> FaultKind {
     use webpki::Error as E;
     match error {
         E::UnknownIssuer => FaultKind::UnknownIssuer,
-        E::CertExpired { .. } => FaultKind::Expired,
+        E::CertExpired { .. } | E::InvalidCertValidity => FaultKind::Expired,
         E::CertNotValidYet { .. } => FaultKind::NotYetValid,
         E::InvalidSignatureForPublicKey => FaultKind::BadSignature,
         E::UnsupportedSignatureAlgorithmContext(_) | E::UnsupportedSignatureAlgorithmForPublicKeyContext(_) => {
@@ -207,6 +217,7 @@ fn translate(error: &webpki::Error) -> FaultKind {
         E::RequiredEkuNotFoundContext(_) | E::ExtensionValueInvalid | E::EmptyEkuExtension => FaultKind::WrongPurpose,
         E::EndEntityUsedAsCa => FaultKind::NotACa,
         E::CaUsedAsEndEntity | E::UnsupportedCertVersion => FaultKind::UnsupportedLeaf,
+        E::UnsupportedCriticalExtension => FaultKind::CriticalExtension("of the chain".to_owned()),
         E::PathLenConstraintViolated => FaultKind::PathTooLong,
         E::NameConstraintViolation => FaultKind::NameConstraints,
         E::MaximumPathDepthExceeded => FaultKind::ChainTooLong,

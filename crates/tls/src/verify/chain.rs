@@ -5,9 +5,9 @@
 
 use rustls::pki_types::CertificateDer;
 
-use super::Policy;
 use super::fault::FaultKind;
 use super::host_name::{self, Wanted};
+use super::policy::Policy;
 use super::signature::{self, Algorithms, RSA_BITS_MIN};
 use crate::roots::CaStore;
 use crate::x509::Certificate;
@@ -65,7 +65,8 @@ impl Examined<'_> {
     pub(super) fn other_faults(&self, first: &FaultKind) -> Vec<FaultKind> {
         let mut others: Vec<FaultKind> = Vec::new();
         for fault in self.faults() {
-            if fault != first && !others.contains(fault) {
+            // A missing issuer is reported already.
+            if fault != first && *fault != FaultKind::Unverifiable && !others.contains(fault) {
                 others.push(fault.clone());
             }
         }
@@ -148,7 +149,6 @@ fn best_issuer<'c>(
         };
         if issuer.subject != certificate.issuer
             || !identifiers_agree(certificate, &issuer)
-            || !issuer.allows(KEY_CERT_SIGN)
             || links.iter().any(|link| link.der == issuer.der)
         {
             continue;
@@ -222,6 +222,12 @@ impl Examination<'_> {
     fn check_signatures_and_dates(&self, links: &[Certificate<'_>], end: End, events: &mut Vec<Event>) {
         let mut issuer: Option<&Certificate<'_>> = None;
         for (depth, link) in links.iter().enumerate().rev() {
+            if issuer.is_some_and(|issuer| !issuer.allows(KEY_CERT_SIGN)) {
+                events.push(Event::Fault {
+                    depth: depth + 1,
+                    kind: FaultKind::IssuerUsage,
+                });
+            }
             let mut fault = |kind: FaultKind| events.push(Event::Fault { depth, kind });
             match issuer {
                 // OpenSSL starts below a certificate whose issuer is missing.
@@ -265,7 +271,13 @@ fn check_extensions(links: &[Certificate<'_>], fault: &mut impl FnMut(usize, Fau
             fault(depth, FaultKind::CriticalExtension(names::dotted(oid)));
         }
         let is_ca = link.is_ca();
-        if depth > 0 && !is_ca {
+        // Only the last certificate, which is trusted by itself, may do without basic constraints.
+        let needs_constraints = depth > 0 && depth + 1 < links.len();
+        let constrained = link
+            .extensions
+            .basic_constraints
+            .is_some_and(|constraints| constraints.ca);
+        if depth > 0 && !is_ca || needs_constraints && !constrained {
             fault(depth, FaultKind::NotACa);
         }
         let usage = match depth {

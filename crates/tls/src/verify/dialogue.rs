@@ -1,8 +1,8 @@
 //! The verdict on an examined chain, and the calls of the application's callback that lead to it.
 
-use super::VerifyCallback;
 use super::chain::{Event, Examined};
 use super::fault::FaultKind;
+use super::policy::VerifyCallback;
 
 /// A refusal.
 #[derive(Debug, PartialEq, Eq)]

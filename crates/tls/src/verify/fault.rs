@@ -33,8 +33,8 @@ pub enum FaultKind {
     Revoked,
     /// No revocation list of the issuer is configured.
     NoRevocationList,
-    /// A revocation list is there, but not its issuer's certificate.
-    NoRevocationListIssuer,
+    /// The issuer's revocation list is not for this kind of certificate or this distribution point.
+    RevocationListScope,
     /// The revocation list's signature is wrong.
     RevocationListSignature,
     /// The revocation list is from the future.
@@ -49,6 +49,8 @@ pub enum FaultKind {
     WrongPurpose,
     /// The issuer's certificate is not that of a CA.
     NotACa,
+    /// The key usage of the issuer's certificate excludes the signing of certificates.
+    IssuerUsage,
     /// More CAs are in the chain than one of them allows.
     PathTooLong,
     /// A CA in the chain may not issue certificates for these names.
@@ -97,10 +99,11 @@ impl FaultKind {
             FaultKind::Revoked => 23,
             FaultKind::PathTooLong => 25,
             FaultKind::WrongPurpose => 26,
-            FaultKind::NoRevocationListIssuer => 33,
             FaultKind::CriticalExtension(_) => 34,
+            FaultKind::IssuerUsage => 32,
             FaultKind::RevocationListIssuerUsage => 35,
             FaultKind::RevocationListExtension => 36,
+            FaultKind::RevocationListScope => 44,
             FaultKind::NameConstraints => 47,
             FaultKind::RefusedByApplication(_) => 50,
             FaultKind::NameConstraintsUnchecked => 51,
@@ -127,7 +130,7 @@ impl FaultKind {
             }
             FaultKind::Revoked
             | FaultKind::NoRevocationList
-            | FaultKind::NoRevocationListIssuer
+            | FaultKind::RevocationListScope
             | FaultKind::RevocationListSignature
             | FaultKind::RevocationListNotYetValid
             | FaultKind::RevocationListExpired
@@ -156,7 +159,7 @@ impl fmt::Display for FaultKind {
             FaultKind::BadSignature => "its signature does not verify with its issuer's key",
             FaultKind::Revoked => "its issuer has revoked it",
             FaultKind::NoRevocationList => "there is no revocation list of its issuer",
-            FaultKind::NoRevocationListIssuer => "the issuer of its revocation list is not known",
+            FaultKind::RevocationListScope => "its issuer's revocation list does not cover it",
             FaultKind::RevocationListSignature => "the signature of its issuer's revocation list does not verify",
             FaultKind::RevocationListNotYetValid => "its issuer's revocation list is not valid yet",
             FaultKind::RevocationListExpired => "its issuer's revocation list has expired",
@@ -166,6 +169,7 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::WrongPurpose => "its key usage or extended key usage excludes TLS servers",
             FaultKind::NotACa => "it has issued a certificate and is not a CA's",
+            FaultKind::IssuerUsage => "its key usage excludes the signing of certificates, and it has signed one",
             FaultKind::PathTooLong => "more CAs follow it than its path length allows",
             FaultKind::NameConstraints => "the name constraints of its CA exclude its names",
             FaultKind::NameConstraintsUnchecked => "the name constraints of its CA could not be checked",

@@ -11,7 +11,7 @@ use crate::x509::{Certificate, names};
 const DNS_NAME: u8 = 0x82;
 const IP_ADDRESS: u8 = 0x87;
 
-/// Maximum number of names in a list for people; a note stands for the rest.
+/// Maximum number of names in a list for people; the number of the others follows.
 const PRINTED_MAX: usize = 20;
 /// Maximum length of a printed name.
 const PRINTED_LEN_MAX: usize = 253;
@@ -33,6 +33,9 @@ pub fn server_name(host: &str) -> Option<ServerName<'static>> {
         return Some(ServerName::from(IpAddr::V6(address)));
     }
     let host = host.strip_suffix('.').unwrap_or(host);
+    if host.ends_with('.') {
+        return None;
+    }
     ServerName::try_from(host.to_owned()).ok()
 }
 

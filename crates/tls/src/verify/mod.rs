@@ -17,12 +17,13 @@ mod dialogue;
 mod fault;
 mod host_name;
 mod peer;
+mod policy;
 mod revocation;
 mod signature;
 
 use std::collections::BTreeSet;
-use std::fmt::{self, Debug};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -30,7 +31,6 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms};
 use rustls::pki_types::{CertificateDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{DigitallySignedStruct, SignatureScheme};
 
-use crate::roots::CaStore;
 use crate::x509::Certificate;
 use crate::x509::time::Timestamp;
 use authority::Authority;
@@ -41,80 +41,13 @@ pub use crate::x509::time::Timestamp as Time;
 pub use fault::{CertificateFault, FaultKind, fault_of};
 pub use host_name::server_name;
 pub use peer::{PeerCertificate, describe};
+pub use policy::{Note, Policy, VerifyCallback};
 pub use revocation::RevocationLists;
 
 /// Maximum number of certificates in a broker's message; OpenSSL has the same default.
 const CHAIN_MAX: usize = 100;
 /// Maximum number of different notes that a verifier keeps.
 const NOTES_MAX: usize = 64;
-
-/// The rules for brokers' certificates, shared by all connections of a client.
-#[derive(Debug)]
-pub struct Policy {
-    /// Trusted CA certificates.
-    pub roots: CaStore,
-    /// Revocation lists (`ssl.crl.location`). If there are any, a leaf is refused unless a current list of its issuer is among
-    /// them and does not have it.
-    pub revocation: Option<RevocationLists>,
-    /// `enable.ssl.certificate.verification`. If false, neither chain nor name are verified; the broker must still own the key of
-    /// its certificate, and the callback is called, but its result is ignored.
-    pub check_certificate: bool,
-    /// `ssl.endpoint.identification.algorithm` is `https`.
-    pub check_name: bool,
-    /// The application's callback.
-    pub callback: Option<Arc<dyn VerifyCallback>>,
-}
-
-/// The application's own check of brokers' certificates.
-///
-/// It is called on the thread of the connection, in the order of OpenSSL: first once for each fault of the chain, then for each
-/// certificate from the root to the broker's own. A certificate with a fault can therefore be passed twice.
-pub trait VerifyCallback: Send + Sync + Debug {
-    /// Checks one certificate.
-    ///
-    /// `depth` is 0 for the broker's own certificate. `x509_error` is OpenSSL's number of the last fault that has not been
-    /// forgiven, 0 without any. A callback that sets it to 0 and returns `Ok` forgives that fault. If it returns `Ok` and leaves
-    /// a fault, the verification continues and the certificate is refused at its end.
-    ///
-    /// # Errors
-    /// The text of the refusal, which ends the verification.
-    fn verify(&self, broker: &str, broker_id: i32, depth: i32, x509_error: &mut i32, der: &[u8]) -> Result<(), String>;
-}
-
-/// A remark on a certificate that was accepted.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Note {
-    /// The certificate has no DNS name among its subject alternative names; its common name was compared.
-    CommonName {
-        /// The subject.
-        subject: String,
-        /// The name that the client connected to.
-        name: String,
-    },
-    /// The certificate has X.509 version 1, which has no extensions.
-    Version1 {
-        /// The subject.
-        subject: String,
-    },
-}
-
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Note::CommonName { subject, name } => write!(
-                f,
-                "The broker's certificate ({subject}) has no DNS name among its subject alternative names; it is accepted for \
-                 {name} by its common name, which other clients ignore"
-            ),
-            Note::Version1 { subject } => write!(
-                f,
-                "The broker's certificate ({subject}) has X.509 version 1, which other clients refuse; create it with extensions \
-                 (openssl x509 -req -extfile)"
-            ),
-        }
-    }
-}
 
 #[derive(Debug, Default)]
 struct Notes {
@@ -138,6 +71,11 @@ pub struct ServerVerifier {
 }
 
 impl ServerVerifier {
+    /// Creates a verifier with all signature algorithms of aws-lc.
+    pub fn with_all_algorithms(policy: Arc<Policy>) -> Self {
+        ServerVerifier::new(policy, &rustls::crypto::aws_lc_rs::default_provider())
+    }
+
     /// Creates a verifier with the signature algorithms of `provider`.
     pub fn new(policy: Arc<Policy>, provider: &CryptoProvider) -> Self {
         ServerVerifier {
@@ -173,12 +111,42 @@ impl ServerVerifier {
         intermediates: &[CertificateDer<'_>],
         server_name: &ServerName<'_>,
         now: UnixTime,
-    ) -> Result<(), CertificateFault> {
+    ) -> Result<(), Box<CertificateFault>> {
+        self.judge(end_entity, intermediates, Wanted::of(server_name).as_ref(), now)
+    }
+
+    /// Verifies the certificates in DER that a broker sent, leaf first, as [`verify`](Self::verify) does.
+    /// A host that is neither a host name nor an address fits no certificate.
+    ///
+    /// # Errors
+    /// The first fault that the callback did not forgive; an empty chain.
+    pub fn verify_der(&self, chain: &[Vec<u8>], host: &str, unix_seconds: u64) -> Result<(), Box<CertificateFault>> {
+        let chain: Vec<CertificateDer<'_>> = chain.iter().map(|der| CertificateDer::from(der.as_slice())).collect();
+        let now = UnixTime::since_unix_epoch(Duration::from_secs(unix_seconds));
+        let (leaf, intermediates) = match chain.split_first() {
+            Some((leaf, intermediates)) => (leaf, intermediates),
+            None => return Err(self.fault(FaultKind::Malformed("it is missing".to_owned()), &[], 0, None)),
+        };
+        self.judge(
+            leaf,
+            intermediates,
+            server_name(host).and_then(|name| Wanted::of(&name)).as_ref(),
+            now,
+        )
+    }
+
+    fn judge(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        wanted: Option<&Wanted>,
+        now: UnixTime,
+    ) -> Result<(), Box<CertificateFault>> {
         let policy = &*self.policy;
         if !policy.check_certificate && policy.callback.is_none() {
             return Ok(());
         }
-        let result = self.checked(end_entity, intermediates, server_name, now);
+        let result = self.checked(end_entity, intermediates, wanted, now);
         if policy.check_certificate { result } else { Ok(()) }
     }
 
@@ -186,24 +154,23 @@ impl ServerVerifier {
         &self,
         end_entity: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
+        wanted: Option<&Wanted>,
         now: UnixTime,
-    ) -> Result<(), CertificateFault> {
+    ) -> Result<(), Box<CertificateFault>> {
         let policy = &*self.policy;
-        let wanted = Wanted::of(server_name);
         let leaf = match Certificate::read(end_entity) {
             Ok(leaf) if intermediates.len() < CHAIN_MAX => leaf,
-            Ok(leaf) => return Err(self.fault(FaultKind::ChainTooLong, &[leaf], 0, wanted.as_ref())),
+            Ok(leaf) => return Err(self.fault(FaultKind::ChainTooLong, &[leaf], 0, wanted)),
             Err(rule) => {
                 let kind = FaultKind::Malformed(rule.0.to_owned());
-                return Err(self.fault(kind, &[], 0, wanted.as_ref()));
+                return Err(self.fault(kind, &[], 0, wanted));
             }
         };
         let examination = Examination {
             policy,
             algorithms: self.algorithms.all,
             now: Timestamp(i64::try_from(now.as_secs()).unwrap_or(i64::MAX)),
-            wanted: wanted.as_ref(),
+            wanted,
         };
         let authority = Authority {
             policy,
@@ -214,11 +181,11 @@ impl ServerVerifier {
         let outcome = dialogue::hold(&chain, policy.callback.as_deref(), &self.broker, self.broker_id);
         match outcome {
             Ok(()) => {
-                self.note(&chain.links[..1], wanted.as_ref());
+                self.note(chain.links.first(), wanted);
                 Ok(())
             }
             Err(refusal) => {
-                let mut fault = self.fault(refusal.kind, &chain.links, refusal.depth, wanted.as_ref());
+                let mut fault = self.fault(refusal.kind, &chain.links, refusal.depth, wanted);
                 fault.x509_code = refusal.x509_code;
                 fault.others = chain.other_faults(&fault.kind);
                 Err(fault)
@@ -232,8 +199,8 @@ impl ServerVerifier {
         links: &[Certificate<'_>],
         depth: usize,
         wanted: Option<&Wanted>,
-    ) -> CertificateFault {
-        CertificateFault {
+    ) -> Box<CertificateFault> {
+        Box::new(CertificateFault {
             x509_code: kind.x509_code(),
             kind,
             others: Vec::new(),
@@ -243,12 +210,12 @@ impl ServerVerifier {
             name_wanted: wanted.map_or_else(|| "(unknown)".to_owned(), Wanted::to_string),
             ca_source: self.policy.roots.source(),
             ca_count: self.policy.roots.len(),
-        }
+        })
     }
 
     /// Keeps notes on an accepted leaf.
-    fn note(&self, leaf: &[Certificate<'_>], wanted: Option<&Wanted>) {
-        let Some(leaf) = leaf.first() else { return };
+    fn note(&self, leaf: Option<&Certificate<'_>>, wanted: Option<&Wanted>) {
+        let Some(leaf) = leaf else { return };
         let subject = || crate::x509::names::to_text(leaf.subject);
         let mut found = Vec::new();
         if leaf.version == 1 {
@@ -283,7 +250,8 @@ impl ServerCertVerifier for ServerVerifier {
         _ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        self.verify(end_entity, intermediates, server_name, now)?;
+        self.verify(end_entity, intermediates, server_name, now)
+            .map_err(|fault| *fault)?;
         Ok(ServerCertVerified::assertion())
     }
 

@@ -44,8 +44,10 @@ struct List {
 /// The certificates that a list covers.
 #[derive(Debug, Clone, Default)]
 struct Scope {
-    /// The list is only for CAs or attribute certificates, lists only some reasons, or lists certificates of other issuers.
+    /// The list is only for CAs or attribute certificates.
     excludes_leaves: bool,
+    /// The list has only some reasons, only changes, or certificates of other issuers.
+    partial: bool,
     /// The elements of the distribution point's full name; empty if the list is for all certificates.
     distribution_point: Option<Vec<Vec<u8>>>,
 }
@@ -68,14 +70,14 @@ impl RevocationLists {
     /// # Errors
     /// A list cannot be read; the text names it by its number from 1.
     pub fn read(
-        lists: impl IntoIterator<Item = CertificateRevocationListDer<'static>>,
+        lists: impl IntoIterator<Item = impl Into<CertificateRevocationListDer<'static>>>,
     ) -> Result<RevocationLists, String> {
         let mut all = Vec::new();
         for (index, der) in lists.into_iter().enumerate() {
             if index == LISTS_MAX {
                 return Err(format!("there are more than {LISTS_MAX} revocation lists"));
             }
-            let list = List::read(der);
+            let list = List::read(der.into());
             all.push(list.map_err(|rule| format!("revocation list {} cannot be read: {}", index + 1, rule.0))?);
         }
         Ok(RevocationLists { lists: all })
@@ -99,20 +101,29 @@ impl RevocationLists {
         issuer: Option<&Certificate<'_>>,
         now: Timestamp,
     ) -> Result<(), Vec<FaultKind>> {
+        let Some(issuer) = issuer else {
+            return Err(vec![FaultKind::NoRevocationList]);
+        };
         let mut candidates: Vec<&List> = self
             .lists
             .iter()
-            .filter(|list| list.is_of(leaf.issuer) && list.scope.covers(leaf))
+            .filter(|list| !list.scope.partial && list.is_of(leaf.issuer))
             .collect();
-        // A current list before others, then the latest.
-        candidates.sort_by_key(|list| std::cmp::Reverse((list.time_fault(now).is_none(), list.this_update)));
+        // One that covers the leaf before others, then a current one, then the latest.
+        let rank = |list: &&List| {
+            (
+                list.scope.covers(leaf),
+                list.time_fault(now).is_none(),
+                list.this_update,
+            )
+        };
+        candidates.sort_by_key(|list| std::cmp::Reverse(rank(list)));
         candidates.truncate(CANDIDATES_MAX);
-        let Some(best) = candidates.first() else {
+        let Some(&best) = candidates.first() else {
             return Err(vec![FaultKind::NoRevocationList]);
         };
-        let Some(issuer) = issuer else {
-            return Err(vec![FaultKind::NoRevocationListIssuer]);
-        };
+        let covered = best.scope.covers(leaf);
+        candidates.retain(|list| list.scope.covers(leaf) == covered);
         let mut faults = Vec::new();
         if !issuer.allows(CRL_SIGN) {
             faults.push(FaultKind::RevocationListIssuerUsage);
@@ -120,8 +131,12 @@ impl RevocationLists {
         // Two CAs of the same name have different keys.
         let signed = candidates
             .iter()
+            .copied()
             .find(|list| list.is_signed_by(algorithms, &issuer.public_key));
         let list = signed.unwrap_or(best);
+        if !covered {
+            faults.push(FaultKind::RevocationListScope);
+        }
         faults.extend(list.time_fault(now));
         if signed.is_none() {
             faults.push(FaultKind::RevocationListSignature);
@@ -131,6 +146,9 @@ impl RevocationLists {
         }
         if list.revokes(leaf.serial) {
             faults.push(FaultKind::Revoked);
+        }
+        if !covered {
+            faults.push(FaultKind::NoRevocationList);
         }
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
@@ -225,9 +243,9 @@ impl List {
             }
             read_extensions(single(extensions.content, SEQUENCE)?.content, |oid, critical, value| {
                 match oid {
-                    [0x55, 29, 28] => scope = issuing_distribution_point(value)?,
-                    // A delta list is no complete list.
-                    [0x55, 29, 27] => scope.excludes_leaves = true,
+                    [0x55, 29, 28] => issuing_distribution_point(&mut scope, value)?,
+                    // The number of the list that this one changes.
+                    [0x55, 29, 27] => scope.partial = true,
                     [0x55, 29, 20 | 35] => {}
                     _ => unknown_critical |= critical,
                 }
@@ -297,8 +315,7 @@ fn entry_extensions(content: &[u8], unknown_critical: &mut bool) -> Result<bool,
     Ok(removed)
 }
 
-fn issuing_distribution_point(value: &[u8]) -> Result<Scope, Malformed> {
-    let mut scope = Scope::default();
+fn issuing_distribution_point(scope: &mut Scope, value: &[u8]) -> Result<(), Malformed> {
     let mut fields = Reader::new(single(value, SEQUENCE)?.content);
     while !fields.is_empty() {
         let field = fields.next()?;
@@ -309,9 +326,10 @@ fn issuing_distribution_point(value: &[u8]) -> Result<Scope, Malformed> {
             }
             // Only certificates of users, which leaves are.
             0x81 => {}
-            0x82..=0x85 => scope.excludes_leaves = true,
+            0x82 | 0x85 => scope.excludes_leaves = true,
+            0x83 | 0x84 => scope.partial = true,
             _ => return Err(Malformed("its scope has an unknown field")),
         }
     }
-    Ok(scope)
+    Ok(())
 }

@@ -29,22 +29,17 @@ pub(crate) fn to_text(name: &[u8]) -> String {
         return "(unreadable)".to_owned();
     };
     let mut text = String::new();
-    // The last relative name is printed first; attributes inside one keep their order.
-    for relative in attributes.chunk_by(|_, next| next.joined).rev() {
-        for (index, attribute) in relative.iter().enumerate() {
-            match (text.is_empty(), index) {
-                (true, _) => {}
-                (false, 0) => text.push(','),
-                (false, _) => text.push('+'),
-            }
-            push_attribute(&mut text, attribute);
-            if text.len() > TEXT_MAX {
-                text.truncate(text.floor_char_boundary(TEXT_MAX));
-                text.push('…');
-                return text;
-            }
+    // OpenSSL and Kafka print the last attribute first.
+    for attribute in attributes.iter().rev() {
+        push_attribute(&mut text, attribute);
+        text.push(if attribute.joined { '+' } else { ',' });
+        if text.len() > TEXT_MAX {
+            text.truncate(text.floor_char_boundary(TEXT_MAX));
+            text.push('…');
+            return text;
         }
     }
+    text.pop();
     text
 }
 
@@ -151,21 +146,26 @@ pub(crate) fn dotted(oid: &[u8]) -> String {
     text
 }
 
-/// Returns a string of one of the types that names have. Latin-1 stands for T.61, as in OpenSSL.
+/// Returns a string of one of the types that names have. T.61 is read as Latin-1, as in OpenSSL.
 fn decode(tag: u8, value: &[u8]) -> Option<String> {
     match tag {
         UTF8_STRING | PRINTABLE_STRING | IA5_STRING => String::from_utf8(value.to_vec()).ok(),
         T61_STRING => Some(value.iter().copied().map(char::from).collect()),
-        BMP_STRING if value.len().is_multiple_of(2) => {
-            let units = value.chunks_exact(2).map(|unit| u16::from_be_bytes([unit[0], unit[1]]));
-            char::decode_utf16(units).collect::<Result<_, _>>().ok()
-        }
-        UNIVERSAL_STRING if value.len().is_multiple_of(4) => {
-            let units = value
-                .chunks_exact(4)
-                .map(|unit| u32::from_be_bytes([unit[0], unit[1], unit[2], unit[3]]));
-            units.map(char::from_u32).collect()
-        }
+        BMP_STRING => match value.as_chunks() {
+            (units, []) => {
+                let units = units.iter().copied().map(u16::from_be_bytes);
+                char::decode_utf16(units).collect::<Result<_, _>>().ok()
+            }
+            _ => None,
+        },
+        UNIVERSAL_STRING => match value.as_chunks() {
+            (units, []) => units
+                .iter()
+                .copied()
+                .map(|unit| char::from_u32(u32::from_be_bytes(unit)))
+                .collect(),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -174,17 +174,19 @@ fn decode(tag: u8, value: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn name(relatives: &[&[(&[u8], u8, &[u8])]]) -> Vec<u8> {
+    /// Identifier, tag and content.
+    type Part<'a> = (&'a [u8], u8, &'a [u8]);
+
+    fn name(relatives: &[&[Part<'_>]]) -> Vec<u8> {
         let element = |tag: u8, content: &[u8]| [&[tag, u8::try_from(content.len()).unwrap()], content].concat();
-        let attribute = |(oid, tag, value): &(&[u8], u8, &[u8])| {
+        let attribute = |(oid, tag, value): &Part<'_>| {
             element(
                 SEQUENCE,
                 &[element(OBJECT_IDENTIFIER, oid), element(*tag, value)].concat(),
             )
         };
-        let relative = |relative: &&[(&[u8], u8, &[u8])]| {
-            element(SET, &relative.iter().map(attribute).collect::<Vec<_>>().concat())
-        };
+        let relative =
+            |relative: &&[Part<'_>]| element(SET, &relative.iter().map(attribute).collect::<Vec<_>>().concat());
         relatives.iter().map(relative).collect::<Vec<_>>().concat()
     }
 
@@ -202,14 +204,14 @@ mod tests {
         ]);
         assert_eq!(
             to_text(&der),
-            "CN=#01,1.2.3=x\u{10d},CN=\\ a\\n+OU=é,O=Ottla\\, s.r.o.,C=CZ"
+            "CN=#01,1.2.3=x\u{10d},OU=é+CN=\\ a\\n,O=Ottla\\, s.r.o.,C=CZ"
         );
         assert_eq!(common_names(&der), [" a\n"]);
     }
 
     #[test]
     fn a_name_with_too_many_attributes_is_unreadable() {
-        let attribute: &[(&[u8], u8, &[u8])] = &[(COMMON_NAME, UTF8_STRING, b"a")];
+        let attribute: &[Part<'_>] = &[(COMMON_NAME, UTF8_STRING, b"a")];
         assert!(common_names(&name(&vec![attribute; ATTRIBUTES_MAX + 1])).is_empty());
         assert_eq!(
             common_names(&name(&vec![attribute; ATTRIBUTES_MAX])).len(),

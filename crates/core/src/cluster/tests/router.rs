@@ -98,6 +98,12 @@ fn each_groups_coordinator_is_looked_up_once_and_again_after_it_has_moved() {
     assert_eq!(w.route(&group("a"), &mut lookup), Ok(coordinator(2)));
     assert_eq!(w.route(&group("b"), &mut lookup), Ok(coordinator(1)));
     assert_eq!(w.groups_looked_up, ["a", "b", "a"]);
+
+    w.router.forget(&group("a"));
+    assert_eq!(w.route(&group("b"), &mut lookup), Ok(coordinator(1)));
+    assert_eq!(w.groups_looked_up, ["a", "b", "a"], "only the other one is forgotten");
+    assert_eq!(w.route(&group("a"), &mut lookup), Ok(coordinator(2)));
+    assert_eq!(w.groups_looked_up, ["a", "b", "a", "a"]);
 }
 
 #[test]

@@ -11,13 +11,13 @@ use super::counts::FetchCounts;
 use super::metadata_changes;
 use super::partitions::ConsumedPartitions;
 use super::positions::{FetchState, Origin, Position, Positions};
-use super::request::{self, FIRST_WITH_DIVERGENCE, NEWEST};
+use super::request;
 use super::response;
-use super::session::{FIRST_WITH_TOPIC_IDS, Session, Sessions};
+use super::session::{Session, Sessions};
 use super::validation::Validations;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
-use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner, Ready};
 use crate::consumer::offsets::{FoundOffset, OffsetLookup};
 use crate::consumer::units::int32;
 use crate::context::Ctx;
@@ -25,10 +25,11 @@ use crate::error::{Error, ErrorCode};
 use crate::event::PartitionState;
 use crate::log::DebugContexts;
 use crate::memory::FetchBudget;
+use crate::request::{ReadyBroker, decode, reply_of};
 use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
 
-/// A Fetch request in flight.
+/// A Fetch request in flight. It is not repeated: the next request follows from the fetch states of the partitions.
 #[derive(Debug)]
 struct InFlightFetch {
     node: NodeId,
@@ -223,30 +224,28 @@ impl Fetcher {
             return;
         }
         let key = BrokerKey::general(node);
-        let versions = match ctx.connections.ready(key, ctx.now) {
-            Ready::Yes(versions) => versions,
+        let broker = match ctx.connections.ready(key, ctx.now) {
+            Ready::Yes(versions) => ReadyBroker { key, versions },
             Ready::Busy | Ready::Connecting => return,
             Ready::Unknown => return self.on_unknown_leader(ctx, cluster, node),
         };
         let ready = self.partitions.ready_for(node);
         let must_use_names = self.sessions.must_use_names(node, &ready, self.partitions.positions());
         let newest = match must_use_names {
-            true => FIRST_WITH_TOPIC_IDS - 1,
-            false => NEWEST,
+            true => FetchRequest::TOPIC_IDS_SINCE - 1,
+            false => FetchRequest::CONSUMERS_UNTIL,
         };
-        let Some(version) = versions.pick_up_to::<FetchRequest>(newest) else {
-            let error = Error::new(
-                ErrorCode::L_UNSUPPORTED_FEATURE,
-                "the broker speaks no common version of Fetch",
-            );
-            let mut ids = self.end_session(node, true);
-            ids.extend(ready);
-            return self.partitions.back_off(ctx, cluster, &ids, &error);
+        let version = match broker.version_within::<FetchRequest>(0, newest) {
+            Ok(version) => version,
+            Err(error) => {
+                let mut ids = self.end_session(node, true);
+                ids.extend(ready);
+                return self.partitions.back_off(ctx, cluster, &ids, &error);
+            }
         };
         self.switch_topic_naming(node, version);
-        if version < FIRST_WITH_DIVERGENCE {
-            self.validations
-                .send(ctx, cluster, &mut self.partitions, node, &versions);
+        if version < FetchRequest::DIVERGENCE_SINCE {
+            self.validations.send(ctx, cluster, &mut self.partitions, &broker);
         }
         let in_session = self.sessions.get(node).map_or(0, Session::waiting);
         let ready = self.partitions.ready_for(node);
@@ -260,13 +259,9 @@ impl Fetcher {
             });
         };
         let (request, fetch) = self.build(ctx.now, cluster, node, ready, granted, version);
-        let id = self.partitions.new_id();
-        let tag = Tag {
-            owner: Owner::Fetcher,
-            id,
-        };
+        let tag = self.partitions.ids().next_tag(Owner::Fetcher);
         let timeout = self.partitions.settings().request_timeout;
-        if let Err(error) = ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
+        if let Err(error) = broker.send(ctx, tag, &request, version, timeout) {
             return self.partitions.back_off(ctx, cluster, &fetch.partitions, &error);
         }
         if let Some(session) = self.sessions.get_mut(node) {
@@ -282,11 +277,11 @@ impl Fetcher {
                 fetch.reserved
             )
         });
-        self.partitions.leaders().on_sent(node, id);
+        self.partitions.leaders().on_sent(node, tag.id);
         // Drops the requested partitions from the ready list.
         self.partitions.ready_for(node);
         self.partitions.budget().on_sent(fetch.reserved);
-        self.requests.insert(id, fetch);
+        self.requests.insert(tag.id, fetch);
     }
 
     fn build(
@@ -352,24 +347,16 @@ impl Fetcher {
         };
         self.partitions.budget().on_ended(fetch.reserved);
         self.partitions.leaders().on_ended(fetch.node);
-        let response = match outcome {
-            Outcome::Reply(reply) => match reply.decode::<FetchRequest>() {
-                Ok(response) => {
-                    let api = (ApiKey::FETCH, reply.version);
-                    ctx.connections
-                        .on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
-                    Some(response)
-                }
-                Err(e) => {
-                    ctx.connections.fail_unreadable(key, "Fetch", e, ctx.now);
-                    None
-                }
-            },
-            Outcome::Sent | Outcome::Failed(_) => None,
-        };
+        let response = reply_of(outcome).and_then(|reply| {
+            let response = decode::<FetchRequest>(ctx, key, &reply)?;
+            let api = (ApiKey::FETCH, reply.version);
+            ctx.connections
+                .on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
+            Ok(response)
+        });
         let is_empty = response
             .as_ref()
-            .is_some_and(|r| r.error_code == 0 && r.responses.is_empty());
+            .is_ok_and(|r| r.error_code == 0 && r.responses.is_empty());
         match is_empty {
             true => {
                 let wait_max_ms = self.partitions.settings().wait_max_ms;
@@ -378,9 +365,9 @@ impl Fetcher {
             false => self.partitions.leaders().mark_dirty(fetch.node),
         }
         match response {
-            Some(response) => self.on_response(ctx, cluster, &fetch, response),
+            Ok(response) => self.on_response(ctx, cluster, &fetch, response),
             // The connection's backoff delays the next request; the leader may change in the meantime.
-            None => self.on_broker_unreachable(ctx, cluster, fetch.node),
+            Err(_) => self.on_broker_unreachable(ctx, cluster, fetch.node),
         }
         self.remove_idle_leader(fetch.node);
     }

@@ -24,6 +24,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{Event, PartitionNotice, PartitionState};
 use crate::log::{DebugContexts, level};
 use crate::memory::FetchBudget;
+use crate::request::RequestIds;
 use crate::sys::Instant;
 use crate::types::{NodeId, offset};
 
@@ -37,7 +38,7 @@ pub(super) struct ConsumedPartitions {
     lookups: Vec<OffsetLookup>,
     missing: Missing,
     counts: FetchCounts,
-    last_id: u64,
+    ids: RequestIds,
 }
 
 impl ConsumedPartitions {
@@ -51,7 +52,7 @@ impl ConsumedPartitions {
             lookups: Vec::new(),
             missing: Missing::default(),
             counts: FetchCounts::default(),
-            last_id: 1,
+            ids: RequestIds::default(),
         }
     }
 
@@ -87,10 +88,9 @@ impl ConsumedPartitions {
         &mut self.budget
     }
 
-    /// Returns a new number for a request or a look-up.
-    pub(super) fn new_id(&mut self) -> u64 {
-        self.last_id += 1;
-        self.last_id
+    /// Returns the numbers of requests and look-ups.
+    pub(super) fn ids(&mut self) -> &mut RequestIds {
+        &mut self.ids
     }
 
     /// Returns the offsets to look up since the last call.
@@ -239,7 +239,7 @@ impl ConsumedPartitions {
     }
 
     fn look_up(&mut self, id: u32, logical: i64) {
-        let lookup_id = self.new_id();
+        let lookup_id = self.ids.next();
         let Some(p) = self.positions.get_mut(id) else { return };
         let base = match offset::tail(logical) {
             Some(_) => {

@@ -13,15 +13,6 @@ use super::validation::leader_epoch;
 use crate::cluster::Cluster;
 use crate::consumer::units::int32;
 
-/// The first version in which brokers detect truncated logs (KIP-595).
-pub(super) const FIRST_WITH_DIVERGENCE: i16 = 12;
-/// The first version with fetch sessions (KIP-227).
-const FIRST_WITH_SESSIONS: i16 = 7;
-/// The first version that limits the response as a whole, except for a first batch that is larger (KIP-74).
-const FIRST_WITH_MAX_BYTES: i16 = 3;
-/// The newest version that concerns consumers: later ones concern replication.
-pub(super) const NEWEST: i16 = 17;
-
 /// A request that was built, without its wait.
 pub(super) struct Built {
     pub(super) request: FetchRequest,
@@ -54,7 +45,7 @@ pub(super) fn build(
         let Some(p) = consumed.get_mut(id) else { continue };
         let Next::At(fetch_offset) = p.next else { continue };
         let limit = u64::try_from(p.max_bytes).unwrap_or(0);
-        if version < FIRST_WITH_MAX_BYTES && !partitions.is_empty() && limits + limit > granted {
+        if version < FetchRequest::MAX_BYTES_SINCE && !partitions.is_empty() && limits + limit > granted {
             continue;
         }
         limits += limit;
@@ -74,7 +65,11 @@ pub(super) fn build(
                 partition: p.state.partition(),
                 current_leader_epoch: leader_epoch,
                 fetch_offset,
-                last_fetched_epoch: if version < FIRST_WITH_DIVERGENCE { -1 } else { p.epoch },
+                last_fetched_epoch: if version < FetchRequest::DIVERGENCE_SINCE {
+                    -1
+                } else {
+                    p.epoch
+                },
                 partition_max_bytes: p.max_bytes,
                 ..Default::default()
             });
@@ -91,7 +86,7 @@ pub(super) fn build(
         rack_id: settings.rack.clone(),
         ..Default::default()
     };
-    if version >= FIRST_WITH_SESSIONS
+    if version >= FetchRequest::SESSIONS_SINCE
         && let Some(session) = session
     {
         session.complete(&mut request, &partitions, consumed.positions(), version);
@@ -99,7 +94,7 @@ pub(super) fn build(
     Built {
         request,
         partitions,
-        reserved: if version < FIRST_WITH_MAX_BYTES {
+        reserved: if version < FetchRequest::MAX_BYTES_SINCE {
             limits
         } else {
             granted

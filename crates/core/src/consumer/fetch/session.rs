@@ -17,8 +17,6 @@ use crate::types::NodeId;
 
 /// The session epoch of a request for a new session.
 const FIRST: i32 = 0;
-/// Topics are named by their ids from this version on (KIP-516).
-pub(super) const FIRST_WITH_TOPIC_IDS: i16 = 13;
 
 /// A partition as the session has it.
 #[derive(Debug)]
@@ -64,7 +62,7 @@ impl Session {
 
     /// Adds the session's id, epoch and forgotten partitions to a request that names the partitions `named`.
     pub(super) fn complete(&self, request: &mut FetchRequest, named: &[u32], positions: &Positions, version: i16) {
-        let by_topic_id = version >= FIRST_WITH_TOPIC_IDS;
+        let by_topic_id = version >= FetchRequest::TOPIC_IDS_SINCE;
         request.session_id = self.id;
         request.session_epoch = self.epoch;
         if self.epoch == FIRST {
@@ -96,7 +94,7 @@ impl Session {
                 self.members.remove(&id);
             }
         }
-        self.by_topic_id = version >= FIRST_WITH_TOPIC_IDS;
+        self.by_topic_id = version >= FetchRequest::TOPIC_IDS_SINCE;
         for id in named {
             let Some(p) = positions.get(*id) else { continue };
             self.names.entry(p.topic_id).or_insert_with(|| p.name.clone());
@@ -198,7 +196,7 @@ impl Sessions {
 
     /// Returns true if the session names topics in another way than a request of this version.
     pub(super) fn names_differ(&self, node: NodeId, version: i16) -> bool {
-        let by_topic_id = version >= FIRST_WITH_TOPIC_IDS;
+        let by_topic_id = version >= FetchRequest::TOPIC_IDS_SINCE;
         let differs = |s: &Session| s.epoch != FIRST && s.by_topic_id != by_topic_id;
         self.0.get(&node).is_some_and(differs)
     }

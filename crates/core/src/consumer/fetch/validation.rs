@@ -15,21 +15,19 @@ use ottla_protocol::api::offset_for_leader_epoch::{
 use super::partitions::ConsumedPartitions;
 use super::positions::{FetchState, Next, Position};
 use crate::cluster::Cluster;
-use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
-use crate::types::NodeId;
+use crate::request::{ReadyBroker, response_of};
 
-/// The first version that checks the client's leader epoch and returns the epoch that was found.
-const FIRST_WITH_LEADER_EPOCHS: i16 = 2;
 /// The replica id of a consumer.
 const CONSUMER: i32 = -1;
 
 /// A partition to validate, and its leader epoch in metadata.
 type ToValidate = (u32, i32);
 
-/// Requests in flight, by number.
+/// Requests in flight, by number. They are not repeated: the fetch states of the partitions lead to further ones.
 #[derive(Debug, Default)]
 pub(super) struct Validations(HashMap<u64, Vec<ToValidate>>);
 
@@ -52,16 +50,15 @@ impl Validations {
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         partitions: &mut ConsumedPartitions,
-        node: NodeId,
-        versions: &BrokerVersions,
+        broker: &ReadyBroker,
     ) {
-        let version = versions.pick::<OffsetForLeaderEpochRequest>();
-        let Some(version) = version.filter(|v| *v >= FIRST_WITH_LEADER_EPOCHS) else {
+        let lowest = OffsetForLeaderEpochRequest::LEADER_EPOCHS_SINCE;
+        let Ok(version) = broker.version_within::<OffsetForLeaderEpochRequest>(lowest, i16::MAX) else {
             return;
         };
         let mut topics: BTreeMap<Arc<str>, Vec<OffsetForLeaderPartition>> = BTreeMap::new();
         let mut sent: Vec<ToValidate> = Vec::new();
-        for id in partitions.ready_for(node) {
+        for id in partitions.ready_for(broker.key.node) {
             let Some(p) = partitions.get_mut(id) else { continue };
             let current = leader_epoch(cluster, p);
             if !needs_validation(p, current) {
@@ -96,20 +93,16 @@ impl Validations {
             topics: topics.collect(),
             ..Default::default()
         };
-        let id = partitions.new_id();
-        let tag = Tag {
-            owner: Owner::Fetcher,
-            id,
-        };
-        let (key, timeout) = (BrokerKey::general(node), partitions.settings().request_timeout);
-        if let Err(error) = ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
+        let tag = partitions.ids().next_tag(Owner::Fetcher);
+        let timeout = partitions.settings().request_timeout;
+        if let Err(error) = broker.send(ctx, tag, &request, version, timeout) {
             let ids: Vec<u32> = sent.iter().map(|(id, _)| *id).collect();
             return partitions.back_off(ctx, cluster, &ids, &error);
         }
         for (partition, _) in &sent {
-            partitions.set_fetch_state(*partition, FetchState::LookUp(id));
+            partitions.set_fetch_state(*partition, FetchState::LookUp(tag.id));
         }
-        self.0.insert(id, sent);
+        self.0.insert(tag.id, sent);
     }
 
     /// Handles a request's outcome.
@@ -125,16 +118,8 @@ impl Validations {
         let Some(sent) = self.0.remove(&id) else {
             return;
         };
-        let answers = match outcome {
-            Outcome::Reply(reply) => match reply.decode::<OffsetForLeaderEpochRequest>() {
-                Ok(response) => index(response),
-                Err(e) => {
-                    ctx.connections.fail_unreadable(key, "OffsetForLeaderEpoch", e, ctx.now);
-                    HashMap::new()
-                }
-            },
-            Outcome::Sent | Outcome::Failed(_) => HashMap::new(),
-        };
+        let response = response_of::<OffsetForLeaderEpochRequest>(ctx, key, outcome);
+        let answers = response.map(index).unwrap_or_default();
         for (partition, leader_epoch) in sent {
             // Skip those that a seek, pause or stop has moved since.
             let awaited = FetchState::LookUp(id);

@@ -17,7 +17,7 @@ use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
 
 use super::actions::GroupAction;
 use super::assignor::{Assignment, Strategy};
-use super::coordinator_connection::{CoordinatorConnection, GRACE_MS, new_id, tag};
+use super::coordinator_connection::{CoordinatorConnection, GRACE_MS};
 use super::leader_assignment::LeaderAssignment;
 use super::member_messages::{MemberSubscription, read_assignment, read_member};
 use super::poll_watch;
@@ -27,12 +27,14 @@ use super::subscription::{SubscribedTopics, Subscription};
 use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::config::ClientConfig;
+use crate::connection::Owner;
 use crate::consumer::offsets::CommitIdentity;
 use crate::consumer::rebalance_protocol::RebalanceProtocol;
 use crate::consumer::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
+use crate::request::{Attempts, RequestIds};
 use crate::sys::{Instant, earliest};
 use crate::types::TopicPartition;
 
@@ -46,7 +48,11 @@ const METADATA_WAIT_MS: u64 = 3000;
 /// The delay before topics without metadata are checked again before joining, in milliseconds.
 const UNKNOWN_TOPICS_DELAY_MS: u64 = 100;
 
-/// The state of the membership.
+/// The minimum number of failures after an error that retries do not resolve: the next pause is long.
+const PERMANENT_ERROR_FAILURES: u32 = 4;
+
+/// The state of the membership. The states contain the request in flight, because each has another kind of request and
+/// leaving it makes the response irrelevant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Not subscribed, or fenced.
@@ -82,7 +88,7 @@ pub(super) struct ClassicMember {
     partitions: OwnedPartitions,
     /// The member leaves the group after the revocation, rather than join again.
     leaving: bool,
-    /// The heartbeat in flight, and the time when it was sent.
+    /// The heartbeat in flight, and the time when it was sent. Heartbeats are sent at intervals, not repeated.
     heartbeat: Option<(u64, Instant)>,
     heartbeat_due: Instant,
     /// The time by which a heartbeat is sent early if the client is awake, in milliseconds.
@@ -90,8 +96,8 @@ pub(super) struct ClassicMember {
     /// The last time at which the coordinator certainly had this member: the time of the request, as its response may have
     /// been delayed. For SyncGroup, which the coordinator delays, the time of the response; the next heartbeat corrects it.
     last_known: Instant,
-    retry_at: Instant,
-    tries: u32,
+    /// The schedule of JoinGroup and LeaveGroup.
+    attempts: Attempts,
     /// `max.poll.interval.ms` was exceeded: the member is out of its group until the application polls again.
     max_poll_exceeded: bool,
     /// The connection to the coordinator waits for a delayed response and is needed for a more urgent request.
@@ -123,8 +129,7 @@ impl ClassicMember {
             heartbeat_due: Instant::ORIGIN,
             leeway_ms: millis(conf.heartbeat_interval_ms) / LEEWAY,
             last_known: Instant::ORIGIN,
-            retry_at: Instant::ORIGIN,
-            tries: 0,
+            attempts: Attempts::default(),
             max_poll_exceeded: false,
             force_close: false,
             pending_leave: None,
@@ -251,7 +256,7 @@ impl ClassicMember {
     pub(super) fn rejoin_on_poll(&mut self, ctx: &Ctx<'_>) {
         if self.max_poll_exceeded {
             self.max_poll_exceeded = false;
-            self.retry_at = ctx.now;
+            self.attempts.schedule(ctx.now);
         }
     }
 
@@ -290,7 +295,7 @@ impl ClassicMember {
         if self.state == State::Inactive {
             self.forget_group();
         }
-        self.retry_at = ctx.now.min(self.retry_at);
+        self.attempts.hasten(ctx.now);
     }
 
     /// Closes the connection while the coordinator delays a response: LeaveGroup and the commits before it must not wait
@@ -312,8 +317,7 @@ impl ClassicMember {
     }
 
     fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
-        self.tries = self.tries.saturating_add(1);
+        self.attempts.back_off(ctx);
         self.state = State::PreparingJoin;
     }
 
@@ -330,7 +334,7 @@ impl ClassicMember {
         }
         match self.state {
             State::PreparingJoin => self.join_is_due(now),
-            State::Leaving(None) => self.retry_at <= now,
+            State::Leaving(None) => self.attempts.is_due(now),
             State::Syncing(None) | State::AwaitingMetadata { .. } => true,
             State::Stable | State::Revoking => self.heartbeat_is_due(now),
             State::Inactive | State::Joining(_) | State::Syncing(Some(_)) | State::Leaving(Some(_)) => false,
@@ -339,7 +343,8 @@ impl ClassicMember {
 
     fn join_is_due(&self, now: Instant) -> bool {
         // Actions precede JoinGroup, which may take long.
-        self.state == State::PreparingJoin && self.retry_at <= now && !self.max_poll_exceeded && self.actions.is_empty()
+        let may_join = self.state == State::PreparingJoin && !self.max_poll_exceeded;
+        may_join && self.attempts.is_due(now) && self.actions.is_empty()
     }
 
     fn heartbeat_is_due(&self, now: Instant) -> bool {
@@ -352,7 +357,7 @@ impl ClassicMember {
             State::PreparingJoin if self.max_poll_exceeded => None,
             State::PreparingJoin | State::Leaving(None) => {
                 let end = self.session_can_expire().then(|| self.session_end(conf));
-                earliest(Some(self.retry_at), end)
+                earliest(Some(self.attempts.next_at()), end)
             }
             State::AwaitingMetadata { until } => Some(until),
             State::Stable | State::Revoking if self.generation >= 0 => {
@@ -421,7 +426,7 @@ impl ClassicMember {
 
     fn retry_join(&mut self, ctx: &Ctx<'_>) {
         if self.state == State::PreparingJoin {
-            self.retry_at = self.retry_at.min(ctx.now);
+            self.attempts.hasten(ctx.now);
         }
     }
 
@@ -498,20 +503,20 @@ impl ClassicMember {
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         to: &CoordinatorConnection<'_>,
-        last_id: &mut u64,
+        ids: &mut RequestIds,
     ) {
         if let Some(member_id) = self.pending_leave.take() {
             // The response is not needed.
-            let _ = send_leave(ctx, to, member_id, last_id);
+            let _ = send_leave(ctx, to, member_id, ids);
         }
         match self.state {
             State::PreparingJoin | State::Leaving(None) if to.commits_first => {}
-            State::PreparingJoin if self.join_is_due(ctx.now) => self.send_join(ctx, cluster, to, last_id),
-            State::AwaitingMetadata { until } => self.assign(ctx, cluster, until, to, last_id),
-            State::Syncing(None) => self.send_sync(ctx, to, last_id),
-            State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, to, last_id),
-            State::Leaving(None) if self.retry_at <= ctx.now => {
-                match send_leave(ctx, to, self.member_id.clone(), last_id) {
+            State::PreparingJoin if self.join_is_due(ctx.now) => self.send_join(ctx, cluster, to, ids),
+            State::AwaitingMetadata { until } => self.assign(ctx, cluster, until, to, ids),
+            State::Syncing(None) => self.send_sync(ctx, to, ids),
+            State::Stable | State::Revoking if self.heartbeat_is_due(ctx.now) => self.send_heartbeat(ctx, to, ids),
+            State::Leaving(None) if self.attempts.is_due(ctx.now) => {
+                match send_leave(ctx, to, self.member_id.clone(), ids) {
                     Some(id) => self.state = State::Leaving(Some(id)),
                     None => self.abandon(),
                 }
@@ -520,14 +525,21 @@ impl ClassicMember {
         }
     }
 
-    fn send_join(&mut self, ctx: &mut Ctx<'_>, cluster: &Cluster, to: &CoordinatorConnection<'_>, last_id: &mut u64) {
+    fn send_join(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &Cluster,
+        to: &CoordinatorConnection<'_>,
+        ids: &mut RequestIds,
+    ) {
         // Joining before metadata is known would cause a second rebalance.
         if self.topics.awaits_metadata(cluster) {
-            self.retry_at = ctx.now.plus_ms(UNKNOWN_TOPICS_DELAY_MS);
+            self.attempts.schedule(ctx.now.plus_ms(UNKNOWN_TOPICS_DELAY_MS));
             return;
         }
-        let Some(version) = to.versions.pick::<JoinGroupRequest>() else {
-            return self.on_unsupported(ctx, "JoinGroup");
+        let version = match to.broker.version::<JoinGroupRequest>() {
+            Ok(version) => version,
+            Err(error) => return self.on_unsupported(ctx, error),
         };
         let (owned, generation) = self.partitions.for_join();
         let subscription = MemberSubscription {
@@ -540,14 +552,11 @@ impl ClassicMember {
             Ok(request) => request,
             Err(e) => return self.on_encode_error(ctx, &e),
         };
-        let id = new_id(last_id);
+        let tag = ids.next_tag(Owner::Group);
         let delay_ms = requests::join_delay_ms(ctx.conf, version);
         let timeout = Duration::from_millis(delay_ms.saturating_add(GRACE_MS));
-        match ctx
-            .connections
-            .send(to.key, ctx.now, tag(id), &request, version, timeout)
-        {
-            Ok(()) => self.state = State::Joining(id),
+        match to.broker.send(ctx, tag, &request, version, timeout) {
+            Ok(()) => self.state = State::Joining(tag.id),
             Err(_) => self.back_off(ctx),
         }
     }
@@ -558,11 +567,11 @@ impl ClassicMember {
         self.back_off(ctx);
     }
 
-    fn on_unsupported(&mut self, ctx: &mut Ctx<'_>, api: &str) {
-        let text = format!("the broker speaks no common version of {api}");
-        self.report(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
+    fn on_unsupported(&mut self, ctx: &mut Ctx<'_>, error: Error) {
+        self.report(error);
         self.state = State::PreparingJoin;
-        self.retry_at = ctx.now.plus_ms(millis(ctx.conf.session_timeout_ms));
+        self.attempts
+            .schedule(ctx.now.plus_ms(millis(ctx.conf.session_timeout_ms)));
     }
 
     /// As leader: computes the assignment once metadata of all topics is known, or after `until`.
@@ -572,7 +581,7 @@ impl ClassicMember {
         cluster: &Cluster,
         until: Instant,
         to: &CoordinatorConnection<'_>,
-        last_id: &mut u64,
+        ids: &mut RequestIds,
     ) {
         let watched = self.topics.watched();
         if ctx.now < until && watched.iter().any(|t| cluster.topic(t).is_none()) {
@@ -584,12 +593,13 @@ impl ClassicMember {
             format!("assigning {partitions} partition(s) of {topics} topic(s) to {members} member(s)")
         });
         self.state = State::Syncing(None);
-        self.send_sync(ctx, to, last_id);
+        self.send_sync(ctx, to, ids);
     }
 
-    fn send_sync(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, last_id: &mut u64) {
-        let Some(version) = to.versions.pick::<SyncGroupRequest>() else {
-            return self.on_unsupported(ctx, "SyncGroup");
+    fn send_sync(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, ids: &mut RequestIds) {
+        let version = match to.broker.version::<SyncGroupRequest>() {
+            Ok(version) => version,
+            Err(error) => return self.on_unsupported(ctx, error),
         };
         let strategy = self.strategy.unwrap_or(Strategy::Range);
         let assignments = self.leader.assignments(strategy);
@@ -603,34 +613,27 @@ impl ClassicMember {
             Ok(request) => request,
             Err(e) => return self.on_encode_error(ctx, &e),
         };
-        let id = new_id(last_id);
+        let tag = ids.next_tag(Owner::Group);
         let delay_ms = millis(ctx.conf.max_poll_interval_ms);
         let timeout = Duration::from_millis(delay_ms.saturating_add(GRACE_MS));
-        match ctx
-            .connections
-            .send(to.key, ctx.now, tag(id), &request, version, timeout)
-        {
-            Ok(()) => self.state = State::Syncing(Some(id)),
+        match to.broker.send(ctx, tag, &request, version, timeout) {
+            Ok(()) => self.state = State::Syncing(Some(tag.id)),
             Err(_) => self.back_off(ctx),
         }
     }
 
-    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, last_id: &mut u64) {
-        let Some(version) = to.versions.pick::<HeartbeatRequest>() else {
+    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, ids: &mut RequestIds) {
+        let Ok(version) = to.broker.version::<HeartbeatRequest>() else {
             return;
         };
         let request = requests::heartbeat(&self.sender(to), version);
-        let id = new_id(last_id);
+        let tag = ids.next_tag(Owner::Group);
         let timeout = Duration::from_millis(millis(ctx.conf.session_timeout_ms));
         // A heartbeat that is sent early does not shift the interval.
         let due = self.heartbeat_due.max(ctx.now);
         self.heartbeat_due = due.plus_ms(millis(ctx.conf.heartbeat_interval_ms));
-        if ctx
-            .connections
-            .send(to.key, ctx.now, tag(id), &request, version, timeout)
-            .is_ok()
-        {
-            self.heartbeat = Some((id, ctx.now));
+        if to.broker.send(ctx, tag, &request, version, timeout).is_ok() {
+            self.heartbeat = Some((tag.id, ctx.now));
         }
     }
 
@@ -673,12 +676,12 @@ impl ClassicMember {
             ErrorCode::MEMBER_ID_REQUIRED => {
                 self.member_id = response.member_id;
                 self.state = State::PreparingJoin;
-                self.retry_at = ctx.now;
+                self.attempts.schedule(ctx.now);
                 return false;
             }
             code => return self.on_refused(ctx, code, "JoinGroup"),
         }
-        self.tries = 0;
+        self.attempts.reset();
         self.generation = response.generation_id;
         self.member_id = response.member_id.clone();
         self.heartbeat = None;
@@ -808,7 +811,7 @@ impl ClassicMember {
             // Subscribed again in the meantime.
             self.leaving = false;
             self.state = State::PreparingJoin;
-            self.retry_at = ctx.now;
+            self.attempts.schedule(ctx.now);
         }
     }
 
@@ -843,7 +846,7 @@ impl ClassicMember {
                 if !code.action().is_retriable() {
                     let text = format!("{api} failed: {}", code.description());
                     self.report(Error::new(code, text));
-                    self.tries = self.tries.max(4);
+                    self.attempts.lengthen(PERMANENT_ERROR_FAILURES);
                 }
                 // After an error of a heartbeat the partitions are lost; in JoinGroup and SyncGroup a member that keeps its
                 // partitions only retries. A revocation is awaited in any case.
@@ -859,13 +862,17 @@ impl ClassicMember {
 }
 
 /// Sends LeaveGroup for a member; returns `None` if it cannot be sent.
-fn send_leave(ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, member_id: String, last_id: &mut u64) -> Option<u64> {
-    let version = to.versions.pick::<LeaveGroupRequest>()?;
+fn send_leave(
+    ctx: &mut Ctx<'_>,
+    to: &CoordinatorConnection<'_>,
+    member_id: String,
+    ids: &mut RequestIds,
+) -> Option<u64> {
+    let version = to.broker.version::<LeaveGroupRequest>().ok()?;
     let request = requests::leave(to.group_id, member_id, version);
-    let id = new_id(last_id);
-    let timeout = Duration::from_millis(GRACE_MS);
-    let sent = ctx
-        .connections
-        .send(to.key, ctx.now, tag(id), &request, version, timeout);
-    sent.ok().map(|()| id)
+    let tag = ids.next_tag(Owner::Group);
+    let sent = to
+        .broker
+        .send(ctx, tag, &request, version, Duration::from_millis(GRACE_MS));
+    sent.ok().map(|()| tag.id)
 }

@@ -9,7 +9,7 @@
 //! - `actions`: what membership requires from the consumer;
 //! - `poll_watch`: `max.poll.interval.ms`;
 //! - `topic_errors`: errors of subscribed topics;
-//! - `coordinator_connection`: requests to the coordinator.
+//! - `coordinator_connection`: the connection to the coordinator.
 
 mod actions;
 mod assignor;
@@ -44,11 +44,11 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue};
 use crate::interceptor::Interceptor;
 use crate::reply::Reply;
-use crate::request::{CoordinatorType, ReadyBroker};
+use crate::request::{CoordinatorType, RequestIds, response_of};
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 
-use coordinator_connection::{CoordinatorConnection, decode};
+use coordinator_connection::CoordinatorConnection;
 use poll_watch::PollWatch;
 use protocol::GroupProtocol;
 
@@ -66,7 +66,7 @@ pub(super) struct Group {
     offset_fetches: OffsetFetches,
     protocol: GroupProtocol,
     poll_watch: PollWatch,
-    last_id: u64,
+    ids: RequestIds,
     reported_error: ErrorCode,
     failures: Vec<Error>,
 }
@@ -88,7 +88,7 @@ impl Group {
             offset_fetches: OffsetFetches::default(),
             protocol: GroupProtocol::new(conf),
             poll_watch: PollWatch::new(conf),
-            last_id: 0,
+            ids: RequestIds::default(),
             reported_error: ErrorCode::NO_ERROR,
             failures: Vec::new(),
         }
@@ -312,32 +312,27 @@ impl Group {
         self.protocol.prepare(ctx, cluster, &self.commits);
         // Commits go first: those of a revocation must reach the coordinator before the member joins again or leaves.
         if self.has_work(ctx.now) {
-            let connection = self
-                .coordinator
-                .connection(ctx, cluster, &self.group_id, &mut self.last_id);
+            let connection = self.coordinator.connection(ctx, cluster, &self.group_id, &mut self.ids);
             if let Some(broker) = connection {
-                let ReadyBroker { key, versions } = broker.clone();
                 let identity = GroupIdentity {
                     group_id: &self.group_id,
                     member: &self.protocol.commit_identity(),
                     instance_id: self.instance_id.as_deref(),
                 };
-                self.commits.send(ctx, (key, &versions), &identity, &mut self.last_id);
+                self.commits.send(ctx, &broker, &identity, &mut self.ids);
                 let aside = match self.protocol.awaits_rebalance() && self.offset_fetches.has_work(ctx.now) {
-                    true => self.coordinator.connection_aside(ctx, broker),
-                    false => Some(broker),
+                    true => self.coordinator.connection_aside(ctx, &broker),
+                    false => Some(broker.clone()),
                 };
-                if let Some(ReadyBroker { key, versions }) = aside {
-                    self.offset_fetches
-                        .send(ctx, (key, &versions), &identity, &mut self.last_id);
+                if let Some(aside) = aside {
+                    self.offset_fetches.send(ctx, &aside, &identity, &mut self.ids);
                 }
                 let to = CoordinatorConnection {
-                    key,
-                    versions: &versions,
+                    broker: &broker,
                     group_id: &self.group_id,
                     commits_first: self.commits.has_unsent(),
                 };
-                self.protocol.send(ctx, cluster, &to, &mut self.last_id);
+                self.protocol.send(ctx, cluster, &to, &mut self.ids);
             }
         }
         if let Some(error) = self
@@ -387,11 +382,11 @@ impl Group {
         }
         let lost;
         if self.commits.is_commit(id) {
-            let result = decode::<OffsetCommitRequest>(ctx, key, outcome);
+            let result = response_of::<OffsetCommitRequest>(ctx, key, outcome);
             let effects = self.commits.on_committed(ctx, result);
             lost = self.apply_effects(ctx, effects);
         } else if self.offset_fetches.is_in_flight(id) {
-            let result = decode::<OffsetFetchRequest>(ctx, key, outcome);
+            let result = response_of::<OffsetFetchRequest>(ctx, key, outcome);
             let effects = self.offset_fetches.on_response(ctx, id, result);
             lost = self.apply_effects(ctx, effects);
         } else {

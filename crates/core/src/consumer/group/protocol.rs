@@ -11,7 +11,7 @@ use ottla_protocol::api::sync_group::SyncGroupRequest;
 use super::actions::GroupAction;
 use super::classic::ClassicMember;
 use super::consumer_protocol::ConsumerMember;
-use super::coordinator_connection::{CoordinatorConnection, decode};
+use super::coordinator_connection::CoordinatorConnection;
 use super::subscription::Subscription;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
@@ -20,6 +20,7 @@ use crate::consumer::offsets::{CommitIdentity, Commits};
 use crate::consumer::rebalance_protocol::RebalanceProtocol;
 use crate::context::Ctx;
 use crate::error::Error;
+use crate::request::{RequestIds, response_of};
 use crate::sys::Instant;
 
 /// A member of a group, by `group.protocol`.
@@ -219,11 +220,11 @@ impl GroupProtocol {
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
         to: &CoordinatorConnection<'_>,
-        last_id: &mut u64,
+        ids: &mut RequestIds,
     ) {
         match self {
-            GroupProtocol::Classic(m) => m.send(ctx, cluster, to, last_id),
-            GroupProtocol::Consumer(r) => r.send(ctx, to, last_id),
+            GroupProtocol::Classic(m) => m.send(ctx, cluster, to, ids),
+            GroupProtocol::Consumer(r) => r.send(ctx, to, ids),
         }
     }
 
@@ -238,15 +239,15 @@ impl GroupProtocol {
     ) -> bool {
         match self {
             GroupProtocol::Classic(m) if m.is_join(id) => {
-                let result = decode::<JoinGroupRequest>(ctx, key, outcome);
+                let result = response_of::<JoinGroupRequest>(ctx, key, outcome);
                 m.on_joined(ctx, cluster, result)
             }
             GroupProtocol::Classic(m) if m.is_sync(id) => {
-                let result = decode::<SyncGroupRequest>(ctx, key, outcome);
+                let result = response_of::<SyncGroupRequest>(ctx, key, outcome);
                 m.on_synced(ctx, cluster, result)
             }
             GroupProtocol::Classic(m) if m.is_heartbeat(id) => {
-                let result = decode::<HeartbeatRequest>(ctx, key, outcome);
+                let result = response_of::<HeartbeatRequest>(ctx, key, outcome);
                 m.on_heartbeat(ctx, result)
             }
             GroupProtocol::Classic(m) if m.is_leave(id) => {
@@ -254,11 +255,11 @@ impl GroupProtocol {
                 false
             }
             GroupProtocol::Consumer(r) if r.is_heartbeat(id) => {
-                let result = decode::<ConsumerGroupHeartbeatRequest>(ctx, key, outcome);
+                let result = response_of::<ConsumerGroupHeartbeatRequest>(ctx, key, outcome);
                 r.on_heartbeat(ctx, cluster, result)
             }
             GroupProtocol::Consumer(r) if r.is_lookup(id) => {
-                let result = decode::<MetadataRequest>(ctx, key, outcome);
+                let result = response_of::<MetadataRequest>(ctx, key, outcome);
                 r.on_looked_up(ctx, result);
                 false
             }

@@ -13,13 +13,6 @@ use super::member_messages::{MemberSubscription, write_assignment, write_subscri
 use crate::config::ClientConfig;
 use crate::consumer::units::{int32, millis};
 
-/// The first SyncGroup version that names the group's protocol.
-const FIRST_WITH_PROTOCOL_TYPE_IN_SYNC: i16 = 5;
-/// The first LeaveGroup version that names several members.
-const FIRST_LEAVE_OF_MANY: i16 = 3;
-/// The first JoinGroup version with a rebalance timeout; before, the session timeout applies.
-const FIRST_WITH_REBALANCE_TIMEOUT: i16 = 1;
-
 /// The member that sends a request.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sender<'a> {
@@ -58,7 +51,7 @@ pub(super) fn join(
         session_timeout_ms: int32(millis(conf.session_timeout_ms)),
         rebalance_timeout_ms: int32(millis(conf.max_poll_interval_ms)),
         member_id: sender.member_id.to_owned(),
-        group_instance_id: sender.instance_id_from(5, version),
+        group_instance_id: sender.instance_id_from(JoinGroupRequest::STATIC_MEMBERS_SINCE, version),
         protocol_type: conf.group_protocol_type.clone(),
         protocols: strategies.iter().map(protocol).collect::<Result<_, EncodeError>>()?,
         ..Default::default()
@@ -67,7 +60,7 @@ pub(super) fn join(
 
 /// Returns the time for which the coordinator may delay its JoinGroup response, in milliseconds.
 pub(super) fn join_delay_ms(conf: &ClientConfig, version: i16) -> u64 {
-    match version >= FIRST_WITH_REBALANCE_TIMEOUT {
+    match version >= JoinGroupRequest::REBALANCE_TIMEOUT_SINCE {
         true => millis(conf.max_poll_interval_ms),
         false => millis(conf.session_timeout_ms),
     }
@@ -91,12 +84,12 @@ pub(super) fn sync(
             ..Default::default()
         })
     });
-    let named = version >= FIRST_WITH_PROTOCOL_TYPE_IN_SYNC;
+    let named = version >= SyncGroupRequest::PROTOCOL_SINCE;
     Ok(SyncGroupRequest {
         group_id: sender.group_id.to_owned(),
         generation_id: sender.generation,
         member_id: sender.member_id.to_owned(),
-        group_instance_id: sender.instance_id_from(3, version),
+        group_instance_id: sender.instance_id_from(SyncGroupRequest::STATIC_MEMBERS_SINCE, version),
         protocol_type: named.then(|| conf.group_protocol_type.clone()),
         protocol_name: named.then(|| strategy.name().to_owned()),
         assignments: assignments.collect::<Result<_, EncodeError>>()?,
@@ -110,7 +103,7 @@ pub(super) fn heartbeat(sender: &Sender<'_>, version: i16) -> HeartbeatRequest {
         group_id: sender.group_id.to_owned(),
         generation_id: sender.generation,
         member_id: sender.member_id.to_owned(),
-        group_instance_id: sender.instance_id_from(3, version),
+        group_instance_id: sender.instance_id_from(HeartbeatRequest::STATIC_MEMBERS_SINCE, version),
         ..Default::default()
     }
 }
@@ -118,7 +111,7 @@ pub(super) fn heartbeat(sender: &Sender<'_>, version: i16) -> HeartbeatRequest {
 /// Builds LeaveGroup for a dynamic member.
 pub(super) fn leave(group_id: &str, member_id: String, version: i16) -> LeaveGroupRequest {
     let group_id = group_id.to_owned();
-    if version >= FIRST_LEAVE_OF_MANY {
+    if version >= LeaveGroupRequest::MEMBER_LIST_SINCE {
         LeaveGroupRequest {
             group_id,
             members: vec![MemberIdentity {

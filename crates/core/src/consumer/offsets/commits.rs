@@ -13,21 +13,21 @@ use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitRespon
 use super::commit_identity::{CommitIdentity, GroupIdentity};
 use super::messages::commit_request;
 use crate::cluster::is_coordinator_error;
-use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
+use crate::connection::Owner;
 use crate::consumer::command::CommitTarget;
-use crate::consumer::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{CommitResult, Event, PartitionState, Queue};
 use crate::interceptor::Interceptor;
+use crate::request::{PendingRequest, ReadyBroker, RequestIds};
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
-/// The newest version that names topics by name: later ones use topic ids.
-pub(in crate::consumer) const NEWEST_WITH_NAMES: i16 = 9;
-
 /// The part of `auto.commit.interval.ms` that [`Commits::tick_leeway`] may be.
 const TICK_LEEWAY: u64 = 10;
+
+/// The minimum response timeout of a request with commits whose deadline is near.
+const TIMEOUT_MIN: Duration = Duration::from_millis(100);
 
 /// The origin of a commit.
 #[derive(Debug)]
@@ -53,9 +53,7 @@ struct PendingCommit {
     rows: Vec<Row>,
     purpose: Purpose,
     identity: CommitIdentity,
-    deadline: Instant,
-    retry_at: Instant,
-    tries: u32,
+    pending: PendingRequest,
 }
 
 /// The commits of a consumed partition.
@@ -110,10 +108,10 @@ pub(in crate::consumer) struct ErrorEffects {
 pub(in crate::consumer) struct Commits {
     /// The number of the newest commit.
     newest: u64,
+    /// In order: those in flight precede the others.
     commits: VecDeque<PendingCommit>,
-    /// The request in flight; `in_flight` are its commits.
+    /// The request in flight, even if all its commits have failed since.
     request: Option<u64>,
-    in_flight: Vec<PendingCommit>,
     tracked: BTreeMap<u32, Tracked>,
     due: BTreeSet<(Instant, u32)>,
     /// The delay after which the client wakes up for a tick, if nothing else wakes it. A tick after one without offsets to
@@ -130,7 +128,6 @@ impl Commits {
             newest: 0,
             commits: VecDeque::new(),
             request: None,
-            in_flight: Vec::new(),
             tracked: BTreeMap::new(),
             due: BTreeSet::new(),
             tick_leeway: Duration::ZERO,
@@ -146,7 +143,7 @@ impl Commits {
 
     /// Returns true if no commit is queued or in flight.
     pub(in crate::consumer) fn is_idle(&self) -> bool {
-        self.commits.is_empty() && self.in_flight.is_empty()
+        self.commits.is_empty()
     }
 
     /// Returns the number of the newest commit.
@@ -156,11 +153,11 @@ impl Commits {
 
     /// Returns true if every commit up to this number is answered.
     pub(in crate::consumer) fn are_answered(&self, number: u64) -> bool {
-        self.commits.iter().chain(&self.in_flight).all(|j| j.number > number)
+        self.commits.iter().all(|commit| commit.number > number)
     }
 
     pub(in crate::consumer) fn has_work(&self, now: Instant) -> bool {
-        self.request.is_none() && self.commits.front().is_some_and(|j| j.retry_at <= now)
+        self.request.is_none() && self.commits.front().is_some_and(|first| first.pending.may_send(now))
     }
 
     // ---------------------------------------------------------------- automatic commits
@@ -288,9 +285,7 @@ impl Commits {
             rows,
             purpose,
             identity,
-            deadline: ctx.now.plus_ms(millis(ctx.conf.socket_timeout_ms)),
-            retry_at: ctx.now,
-            tries: 0,
+            pending: PendingRequest::new(ctx.now, ctx.now + ctx.socket_timeout()),
         };
         match any {
             true => self.commits.push_back(commit),
@@ -306,9 +301,7 @@ impl Commits {
             rows: rows.collect(),
             purpose,
             identity: CommitIdentity::NONE,
-            deadline: Instant::ORIGIN,
-            retry_at: Instant::ORIGIN,
-            tries: 0,
+            pending: PendingRequest::new(Instant::ORIGIN, Instant::ORIGIN),
         };
         self.complete(commit, Err(error));
     }
@@ -317,7 +310,8 @@ impl Commits {
 
     /// Returns true if a queued commit was not sent yet.
     pub(in crate::consumer) fn has_unsent(&self) -> bool {
-        self.commits.iter().any(|j| j.tries == 0)
+        let is_unsent = |pending: &PendingRequest| pending.in_flight().is_none() && pending.last_error().is_none();
+        self.commits.iter().any(|commit| is_unsent(&commit.pending))
     }
 
     /// Queues automatic commits that are due, and fails late commits. `identity` is that of the member, if it may
@@ -325,33 +319,33 @@ impl Commits {
     pub(in crate::consumer) fn prepare(&mut self, ctx: &Ctx<'_>, identity: Option<&CommitIdentity>) {
         self.tick(ctx, identity);
         self.drop_past_incarnations(identity);
-        if self.commits.iter().chain(&self.in_flight).all(|j| j.deadline > ctx.now) {
-            return;
-        }
-        let late = |commit: &PendingCommit| commit.deadline <= ctx.now;
-        let (late_sent, in_flight): (Vec<PendingCommit>, _) =
-            std::mem::take(&mut self.in_flight).into_iter().partition(late);
-        let (late_waiting, commits): (Vec<PendingCommit>, _) =
-            std::mem::take(&mut self.commits).into_iter().partition(late);
-        (self.in_flight, self.commits) = (in_flight, commits.into());
-        for commit in late_sent.into_iter().chain(late_waiting) {
-            let error = Error::new(ErrorCode::L_TIMED_OUT, "the offsets could not be committed in time");
+        for commit in self.take_where(|commit| commit.pending.is_expired(ctx.now)) {
+            let error = commit
+                .pending
+                .timeout_error("the offsets could not be committed in time");
             self.complete(commit, Err(error));
         }
+    }
+
+    /// Removes and returns some commits.
+    fn take_where(&mut self, is_wanted: impl Fn(&PendingCommit) -> bool) -> VecDeque<PendingCommit> {
+        if !self.commits.iter().any(&is_wanted) {
+            return VecDeque::new();
+        }
+        let (taken, left) = std::mem::take(&mut self.commits).into_iter().partition(is_wanted);
+        self.commits = left;
+        taken
     }
 
     /// Fails commits of a past membership: other members may have committed the same partitions since.
     fn drop_past_incarnations(&mut self, identity: Option<&CommitIdentity>) {
         let incarnation = identity.and_then(|w| w.incarnation);
-        let over = |commit: &PendingCommit| {
-            commit.identity.incarnation.is_some() && commit.identity.incarnation != incarnation
+        let is_past = |commit: &PendingCommit| {
+            commit.pending.in_flight().is_none()
+                && commit.identity.incarnation.is_some()
+                && commit.identity.incarnation != incarnation
         };
-        if !self.commits.iter().any(over) {
-            return;
-        }
-        let (past, commits): (Vec<PendingCommit>, Vec<PendingCommit>) = self.commits.drain(..).partition(over);
-        self.commits = commits.into();
-        for commit in past {
+        for commit in self.take_where(is_past) {
             let error = Error::new(ErrorCode::L_ASSIGNMENT_LOST, "other members may own the partitions");
             self.complete(commit, Err(error));
         }
@@ -359,15 +353,12 @@ impl Commits {
 
     /// Returns when to call the commits again.
     pub(in crate::consumer) fn wake(&self, now: Instant) -> Option<Instant> {
-        let first = self
-            .commits
-            .front()
-            .filter(|_| self.request.is_none())
-            .map(|j| j.retry_at);
-        let deadline = self.commits.iter().chain(&self.in_flight).map(|j| j.deadline).min();
+        let first = self.commits.front().filter(|_| self.request.is_none());
+        let retry = first.and_then(|commit| commit.pending.next_at()).filter(|at| *at > now);
+        let deadline = self.commits.iter().map(|commit| commit.pending.deadline()).min();
         earliest(
             self.due.first().map(|d| d.0 + self.tick_leeway),
-            earliest(first.filter(|at| *at > now), deadline),
+            earliest(retry, deadline),
         )
     }
 
@@ -375,58 +366,46 @@ impl Commits {
     pub(in crate::consumer) fn send(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (key, versions): (BrokerKey, &BrokerVersions),
+        broker: &ReadyBroker,
         identity: &GroupIdentity<'_>,
-        next_id: &mut u64,
+        ids: &mut RequestIds,
     ) {
-        if !self.has_work(ctx.now) {
-            return;
-        }
-        let commits = self.take_together();
-        let Some(version) = versions.pick_up_to::<OffsetCommitRequest>(NEWEST_WITH_NAMES) else {
-            let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of OffsetCommit");
-            return commits
-                .into_iter()
-                .for_each(|commit| self.complete(commit, Err(error.clone())));
-        };
-        let Some(commit_identity) = commits.first().map(|j| &j.identity) else {
+        let Some(first) = self.commits.front().filter(|_| self.has_work(ctx.now)) else {
             return;
         };
-        let member = if commit_identity.is_same(identity.member) {
-            identity.member
-        } else {
-            commit_identity
+        // One request contains the commits that fit into it, including those that wait for a retry.
+        let is_same = |commit: &&PendingCommit| commit.identity.is_same(&first.identity);
+        let count = self.commits.iter().take_while(is_same).count();
+        let version = match broker.version_within::<OffsetCommitRequest>(0, OffsetCommitRequest::TOPIC_NAMES_UNTIL) {
+            Ok(version) => version,
+            Err(error) => return self.fail_first(count, &error),
+        };
+        let member = match first.identity.is_same(identity.member) {
+            true => identity.member,
+            false => &first.identity,
         };
         let identity = GroupIdentity { member, ..*identity };
-        *next_id += 1;
-        let tag = Tag {
-            owner: Owner::Group,
-            id: *next_id,
-        };
-        let deadline = commits.iter().map(|j| j.deadline).max().unwrap_or(ctx.now);
-        let timeout = deadline.since(ctx.now).max(Duration::from_millis(100));
-        let request = commit_request(newest_rows(&commits), &identity, version);
-        match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
-            Ok(()) => (self.request, self.in_flight) = (Some(*next_id), commits),
-            Err(error) => commits
-                .into_iter()
-                .for_each(|commit| self.complete(commit, Err(error.clone()))),
+        let together = || self.commits.range(..count);
+        let deadline = together().map(|commit| commit.pending.deadline()).max();
+        let timeout = deadline.map_or(Duration::ZERO, |at| at.since(ctx.now));
+        let request = commit_request(newest_rows(together()), &identity, version);
+        let tag = ids.next_tag(Owner::Group);
+        match broker.send(ctx, tag, &request, version, timeout.max(TIMEOUT_MIN)) {
+            Ok(()) => {
+                self.request = Some(tag.id);
+                for commit in self.commits.range_mut(..count) {
+                    commit.pending.on_sent(broker.key, tag.id);
+                }
+            }
+            Err(error) => self.fail_first(count, &error),
         }
     }
 
-    /// Removes the commits at the front that fit into one request, including those that wait for a retry.
-    fn take_together(&mut self) -> Vec<PendingCommit> {
-        let Some(first) = self.commits.pop_front() else {
-            return Vec::new();
-        };
-        let together = self
-            .commits
-            .iter()
-            .take_while(|j| j.identity.is_same(&first.identity))
-            .count();
-        let mut out = vec![first];
-        out.extend(self.commits.drain(..together));
-        out
+    fn fail_first(&mut self, count: usize, error: &Error) {
+        let failed: Vec<PendingCommit> = self.commits.drain(..count).collect();
+        for commit in failed {
+            self.complete(commit, Err(error.clone()));
+        }
     }
 
     // ---------------------------------------------------------------- responses
@@ -444,7 +423,7 @@ impl Commits {
     ) -> ErrorEffects {
         let mut effects = ErrorEffects::default();
         self.request = None;
-        let commits = std::mem::take(&mut self.in_flight);
+        let commits = self.take_where(|commit| commit.pending.in_flight().is_some());
         let response = match result {
             Ok(response) => response,
             Err(error) => {
@@ -454,7 +433,7 @@ impl Commits {
                 commits
                     .into_iter()
                     .rev()
-                    .for_each(|commit| self.retry(ctx, commit, &error));
+                    .for_each(|commit| self.retry(ctx, commit, error.clone()));
                 return effects;
             }
         };
@@ -486,28 +465,26 @@ impl Commits {
             }
         }
         for (commit, error) in retries.into_iter().rev() {
-            self.retry(ctx, commit, &error);
+            self.retry(ctx, commit, error);
         }
         effects
     }
 
     /// Marks the partitions of commits whose result is unknown.
-    fn mark_unanswered(&mut self, commits: &[PendingCommit]) {
-        let rows: BTreeSet<&TopicPartition> = newest_rows(commits).map(|row| &row.tp).collect();
+    fn mark_unanswered(&mut self, commits: &VecDeque<PendingCommit>) {
+        let rows: BTreeSet<&TopicPartition> = newest_rows(commits.iter()).map(|row| &row.tp).collect();
         for tracked in self.tracked.values_mut() {
             tracked.unanswered |= rows.contains(&tracked.state.tp());
         }
     }
 
     /// Queues a commit again before newer ones, unless its deadline is earlier than the retry.
-    fn retry(&mut self, ctx: &mut Ctx<'_>, mut commit: PendingCommit, error: &Error) {
-        let delay = ctx.retry_delay(commit.tries);
-        if ctx.now + delay >= commit.deadline {
-            return self.complete(commit, Err(error.clone()));
+    fn retry(&mut self, ctx: &mut Ctx<'_>, mut commit: PendingCommit, error: Error) {
+        let pause = commit.pending.retry(ctx, error.clone());
+        match ctx.now + pause < commit.pending.deadline() {
+            true => self.commits.push_front(commit),
+            false => self.complete(commit, Err(error)),
         }
-        commit.tries = commit.tries.saturating_add(1);
-        commit.retry_at = ctx.now + delay;
-        self.commits.push_front(commit);
     }
 
     fn complete(&mut self, commit: PendingCommit, result: Result<(), Error>) {
@@ -578,11 +555,7 @@ impl Commits {
     /// Fails every commit.
     pub(in crate::consumer) fn close(&mut self, error: &Error) {
         self.request = None;
-        let in_flight = std::mem::take(&mut self.in_flight);
-        let commits: Vec<PendingCommit> = in_flight.into_iter().chain(self.commits.drain(..)).collect();
-        for commit in commits {
-            self.complete(commit, Err(error.clone()));
-        }
+        self.fail_first(self.commits.len(), error);
     }
 }
 
@@ -595,8 +568,8 @@ fn is_unknown_member(code: ErrorCode) -> bool {
 }
 
 /// Returns the newest row of each partition.
-fn newest_rows(commits: &[PendingCommit]) -> impl Iterator<Item = &PartitionOffset> {
-    let rows = commits.iter().flat_map(|j| &j.rows).filter(|r| r.open);
+fn newest_rows<'a>(commits: impl Iterator<Item = &'a PendingCommit>) -> impl Iterator<Item = &'a PartitionOffset> {
+    let rows = commits.flat_map(|commit| &commit.rows).filter(|r| r.open);
     let newest: BTreeMap<&TopicPartition, &PartitionOffset> = rows.map(|r| (&r.row.tp, &r.row)).collect();
     newest.into_values()
 }

@@ -15,12 +15,13 @@ use ottla_protocol::api::list_offsets::{
 use super::lookup::FoundOffset;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
-use crate::connection::{BrokerKey, Outcome, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, Outcome, Owner, Ready};
 use crate::consumer::command::{Command, OffsetsResult};
 use crate::consumer::units::{int32, millis};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::reply::Reply;
+use crate::request::{PendingRequest, ReadyBroker, RequestIds, decode, reply_of, unsupported};
 use crate::sys::{Instant, earliest};
 use crate::types::{NodeId, PartitionOffset, TopicPartition, offset};
 
@@ -33,6 +34,12 @@ enum Requester {
     Call { call: u64, row: usize },
 }
 
+impl Requester {
+    fn is_of_call(&self, id: u64) -> bool {
+        matches!(self, Requester::Call { call, .. } if *call == id)
+    }
+}
+
 #[derive(Debug)]
 struct Query {
     requester: Requester,
@@ -40,10 +47,8 @@ struct Query {
     /// -2 for the start, -1 for the end, else milliseconds.
     timestamp: i64,
     since: Instant,
-    /// The request in flight that contains the query.
-    request: Option<u64>,
-    retry_at: Instant,
-    tries: u32,
+    /// Without a deadline: the call has it.
+    pending: PendingRequest,
 }
 
 /// The reply of a call.
@@ -59,8 +64,6 @@ struct Call {
     left: usize,
     deadline: Instant,
     reply: CallReply,
-    /// The error of the last attempt.
-    last_error: Option<Error>,
 }
 
 /// Queries, requests in flight, calls. Part of a consumer; the core of a producer drives one for the calls of its
@@ -68,12 +71,12 @@ struct Call {
 #[derive(Debug)]
 pub struct ListOffsets {
     queries: BTreeMap<u64, Query>,
-    /// Queries that are in no request.
+    /// Queries that are in no request: an index, because a consumer may have thousands in flight.
     waiting: BTreeSet<u64>,
-    requests: BTreeMap<u64, (NodeId, Vec<u64>)>,
     calls: BTreeMap<u64, Call>,
     found: Vec<FoundOffset>,
-    next_id: u64,
+    /// The numbers of queries, calls and requests.
+    ids: RequestIds,
     read_committed: bool,
     timeout: Duration,
 }
@@ -84,23 +87,17 @@ impl ListOffsets {
         ListOffsets {
             queries: BTreeMap::new(),
             waiting: BTreeSet::new(),
-            requests: BTreeMap::new(),
             calls: BTreeMap::new(),
             found: Vec::new(),
-            next_id: 1,
+            ids: RequestIds::default(),
             read_committed: conf.isolation_level == "read_committed",
             timeout: Duration::from_millis(millis(conf.socket_timeout_ms)),
         }
     }
 
-    fn new_id(&mut self) -> u64 {
-        self.next_id += 1;
-        self.next_id
-    }
-
     fn add(&mut self, ctx: &Ctx<'_>, cluster: &mut Cluster, requester: Requester, tp: TopicPartition, timestamp: i64) {
         cluster.watch(&tp.topic, ctx.now);
-        let id = self.new_id();
+        let id = self.ids.next();
         self.waiting.insert(id);
         self.queries.insert(
             id,
@@ -109,9 +106,7 @@ impl ListOffsets {
                 tp,
                 timestamp,
                 since: ctx.now,
-                request: None,
-                retry_at: ctx.now,
-                tries: 0,
+                pending: PendingRequest::new(ctx.now, Instant::NEVER),
             },
         );
     }
@@ -202,7 +197,7 @@ impl ListOffsets {
         deadline: Instant,
         reply: CallReply,
     ) {
-        let call = self.new_id();
+        let call = self.ids.next();
         for (row, r) in rows.iter().enumerate() {
             self.add(ctx, cluster, Requester::Call { call, row }, r.tp.clone(), r.offset);
         }
@@ -213,7 +208,6 @@ impl ListOffsets {
                 rows,
                 deadline,
                 reply,
-                last_error: None,
             },
         );
     }
@@ -235,7 +229,7 @@ impl ListOffsets {
         let mut named: HashMap<TopicPartition, usize> = HashMap::new();
         let due: Vec<u64> = self.waiting.iter().copied().collect();
         for id in due {
-            let Some(query) = self.queries.get(&id).filter(|q| q.retry_at <= ctx.now) else {
+            let Some(query) = self.queries.get(&id).filter(|q| q.pending.may_send(ctx.now)) else {
                 continue;
             };
             if let Some(error) = unknown_partition(cluster, query) {
@@ -250,22 +244,17 @@ impl ListOffsets {
                     groups.entry((node, *turn)).or_default().push(id);
                     *turn += 1;
                 }
-                None => {
-                    let name = query.tp.topic.clone();
-                    cluster.request_refresh(&name, ctx.now);
-                    self.retry(ctx, id, None);
-                }
+                None => self.await_leader(ctx, cluster, id),
             }
         }
         for ((node, _), queries) in groups {
             self.send(ctx, cluster, node, queries);
         }
-        let retry = self
+        let waiting = self
             .waiting
             .iter()
-            .filter_map(|id| self.queries.get(id))
-            .map(|q| q.retry_at);
-        let retry = retry.filter(|at| *at > ctx.now).min();
+            .filter_map(|id| self.queries.get(id)?.pending.next_at());
+        let retry = waiting.filter(|at| *at > ctx.now).min();
         earliest(retry, self.calls.values().map(|c| c.deadline).min())
     }
 
@@ -278,15 +267,13 @@ impl ListOffsets {
             .collect();
         for id in late {
             let Some(call) = self.calls.remove(&id) else { continue };
+            let queries = self.queries.values().filter(|q| q.requester.is_of_call(id));
+            let last = queries.max_by_key(|q| q.pending.last_error().is_some());
+            let text = "no response from the leader in time";
+            let timeout = || Error::new(ErrorCode::L_TIMED_OUT, text);
+            let error = last.map_or_else(timeout, |q| q.pending.timeout_error(text));
             self.forget_queries_of(cluster, id);
-            let text = match &call.last_error {
-                Some(last) => format!(
-                    "no response from the leader in time; the last failure: {}",
-                    last.message
-                ),
-                None => "no response from the leader in time".to_owned(),
-            };
-            call.fail(Error::new(ErrorCode::L_TIMED_OUT, text));
+            call.fail(error);
         }
     }
 
@@ -307,7 +294,7 @@ impl ListOffsets {
         let gone: Vec<u64> = self
             .queries
             .iter()
-            .filter(|(_, q)| matches!(q.requester, Requester::Call { call: c, .. } if c == call))
+            .filter(|(_, q)| q.requester.is_of_call(call))
             .map(|(n, _)| *n)
             .collect();
         for query in gone {
@@ -317,35 +304,27 @@ impl ListOffsets {
 
     fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, queries: Vec<u64>) {
         let key = BrokerKey::general(node);
-        let versions = match ctx.connections.ready(key, ctx.now) {
-            Ready::Yes(versions) => versions,
+        let broker = match ctx.connections.ready(key, ctx.now) {
+            Ready::Yes(versions) => ReadyBroker { key, versions },
             // An event of the connection causes the next poll.
             Ready::Busy | Ready::Connecting => return,
-            Ready::Unknown => {
-                for id in queries {
-                    if let Some(query) = self.queries.get(&id) {
-                        let name = query.tp.topic.clone();
-                        cluster.request_refresh(&name, ctx.now);
-                    }
-                    self.retry(ctx, id, None);
-                }
-                return;
-            }
+            Ready::Unknown => return queries.into_iter().for_each(|id| self.await_leader(ctx, cluster, id)),
         };
-        let Some(version) = versions.pick::<ListOffsetsRequest>() else {
-            let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of ListOffsets");
-            return queries
-                .into_iter()
-                .for_each(|id| self.finish(cluster, id, Err(error.clone())));
+        let version = match broker.version::<ListOffsetsRequest>() {
+            Ok(version) => version,
+            Err(error) => {
+                let failed = queries.into_iter();
+                return failed.for_each(|id| self.finish(cluster, id, Err(error.clone())));
+            }
         };
         let mut topics: BTreeMap<Arc<str>, Vec<ListOffsetsPartition>> = BTreeMap::new();
         let mut sent = Vec::new();
         for id in queries {
             let Some(query) = self.queries.get(&id) else { continue };
-            if version == 0 && query.timestamp >= 0 {
-                // Version 0 has timestamps of log segments only.
-                let text = "the broker is too old to look up offsets by time";
-                self.finish(cluster, id, Err(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)));
+            if version < ListOffsetsRequest::TIMESTAMPS_SINCE && query.timestamp >= 0 {
+                // It has timestamps of log segments only.
+                let error = unsupported("the broker is too old to look up offsets by time");
+                self.finish(cluster, id, Err(error));
                 continue;
             }
             let epoch = cluster
@@ -372,48 +351,36 @@ impl ListOffsets {
         });
         let request = ListOffsetsRequest {
             replica_id: -1,
-            isolation_level: i8::from(self.read_committed && version >= 2),
+            isolation_level: i8::from(self.read_committed && version >= ListOffsetsRequest::ISOLATION_LEVEL_SINCE),
             topics: topics.collect(),
             timeout_ms: int32(self.timeout.as_millis()),
             ..Default::default()
         };
-        let request_id = self.new_id();
-        let tag = Tag {
-            owner: Owner::Offsets,
-            id: request_id,
-        };
-        match ctx.connections.send(key, ctx.now, tag, &request, version, self.timeout) {
+        let tag = self.ids.next_tag(Owner::Offsets);
+        match broker.send(ctx, tag, &request, version, self.timeout) {
             Ok(()) => {
                 for id in &sent {
                     self.waiting.remove(id);
                     if let Some(query) = self.queries.get_mut(id) {
-                        query.request = Some(request_id);
+                        query.pending.on_sent(key, tag.id);
                     }
                 }
-                self.requests.insert(request_id, (node, sent));
             }
-            Err(error) => sent.into_iter().for_each(|id| self.retry(ctx, id, Some(error.clone()))),
+            Err(error) => sent.into_iter().for_each(|id| self.retry(ctx, id, error.clone())),
         }
     }
 
     /// Handles a request's outcome.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
-        let Some((_, queries)) = self.requests.remove(&id) else {
-            return;
-        };
-        let result = match outcome {
-            Outcome::Reply(reply) => match reply.decode::<ListOffsetsRequest>() {
-                Ok(response) => {
-                    let api = (ApiKey::LIST_OFFSETS, reply.version);
-                    ctx.connections
-                        .on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
-                    Ok(response)
-                }
-                Err(e) => Err(ctx.connections.fail_unreadable(key, "ListOffsets", e, ctx.now)),
-            },
-            Outcome::Sent => Err(Error::new(ErrorCode::L_FAIL, "no response")),
-            Outcome::Failed(failure) => Err(failure.error),
-        };
+        let result = reply_of(outcome).and_then(|reply| {
+            let response = decode::<ListOffsetsRequest>(ctx, key, &reply)?;
+            let api = (ApiKey::LIST_OFFSETS, reply.version);
+            ctx.connections
+                .on_throttle_time(key, api, response.throttle_time_ms, ctx.now);
+            Ok(response)
+        });
+        let queries = self.queries.iter().filter(|(_, q)| q.pending.is_in_flight(id));
+        let queries: Vec<u64> = queries.map(|(id, _)| *id).collect();
         let (answers, error) = match result {
             Ok(response) => (
                 index(response),
@@ -425,7 +392,6 @@ impl ListOffsets {
             let Some(query) = self.queries.get_mut(&id) else {
                 continue;
             };
-            query.request = None;
             let name = query.tp.topic.clone();
             match answers.get(&(query.tp.topic.to_string(), query.tp.partition)) {
                 Some(answer) if answer.error_code == 0 => {
@@ -442,29 +408,31 @@ impl ListOffsets {
                         cluster.request_refresh(&name, ctx.now);
                     }
                     if code.action().is_retriable() || unknown_epoch {
-                        self.retry(ctx, id, Some(error));
+                        self.retry(ctx, id, error);
                     } else {
                         self.finish(cluster, id, Err(error));
                     }
                 }
                 None => {
                     cluster.request_refresh(&name, ctx.now);
-                    self.retry(ctx, id, Some(error.clone()));
+                    self.retry(ctx, id, error.clone());
                 }
             }
         }
     }
 
-    fn retry(&mut self, ctx: &mut Ctx<'_>, id: u64, error: Option<Error>) {
-        let Some(query) = self.queries.get_mut(&id) else { return };
-        query.retry_at = ctx.now + ctx.retry_delay(query.tries);
-        query.tries = query.tries.saturating_add(1);
-        query.request = None;
-        self.waiting.insert(id);
-        if let Requester::Call { call, .. } = query.requester
-            && let (Some(call), Some(error)) = (self.calls.get_mut(&call), error)
-        {
-            call.last_error = Some(error);
+    fn retry(&mut self, ctx: &mut Ctx<'_>, id: u64, error: Error) {
+        if let Some(query) = self.queries.get_mut(&id) {
+            query.pending.retry(ctx, error);
+            self.waiting.insert(id);
+        }
+    }
+
+    /// Requests metadata for a query whose leader is not known.
+    fn await_leader(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: u64) {
+        if let Some(query) = self.queries.get_mut(&id) {
+            cluster.request_refresh(&query.tp.topic, ctx.now);
+            query.pending.postpone(ctx);
         }
     }
 
@@ -474,7 +442,7 @@ impl ListOffsets {
             if let Some(query) = self.queries.get_mut(id).filter(|q| &*q.tp.topic == name)
                 && cluster.leader(name, query.tp.partition).is_some()
             {
-                query.retry_at = query.retry_at.min(now);
+                query.pending.hasten(now);
             }
         }
     }

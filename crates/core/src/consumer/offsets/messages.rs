@@ -12,11 +12,6 @@ use crate::cluster::is_coordinator_error;
 use crate::error::{Error, ErrorCode};
 use crate::types::{PartitionOffset, TopicPartition};
 
-/// The first OffsetFetch version with several groups.
-const FIRST_WITH_GROUPS: i16 = 8;
-/// The first OffsetFetch version with the member (KIP-848).
-const FIRST_WITH_MEMBER: i16 = 9;
-
 /// Builds the request that commits `rows`.
 pub(super) fn commit_request<'a>(
     rows: impl Iterator<Item = &'a PartitionOffset>,
@@ -45,7 +40,10 @@ pub(super) fn commit_request<'a>(
         group_id: identity.group_id.to_owned(),
         generation_id_or_member_epoch: identity.member.generation,
         member_id: identity.member.member_id.clone(),
-        group_instance_id: identity.instance_id.filter(|_| version >= 7).map(str::to_owned),
+        group_instance_id: identity
+            .instance_id
+            .filter(|_| version >= OffsetCommitRequest::STATIC_MEMBERS_SINCE)
+            .map(str::to_owned),
         topics: topics
             .into_iter()
             .map(|(name, partitions)| OffsetCommitRequestTopic {
@@ -72,13 +70,14 @@ pub(super) fn fetch_request<'a>(
     let topics = topics
         .into_iter()
         .map(|(name, set)| (name.to_owned(), set.into_iter().collect::<Vec<i32>>()));
-    if version >= FIRST_WITH_GROUPS {
+    if version >= OffsetFetchRequest::GROUP_LIST_SINCE {
         let topics = topics.map(|(name, partition_indexes)| OffsetFetchRequestTopics {
             name,
             partition_indexes,
             ..Default::default()
         });
-        let member = Some(identity.member).filter(|m| m.incarnation.is_some() && version >= FIRST_WITH_MEMBER);
+        let member =
+            Some(identity.member).filter(|m| m.incarnation.is_some() && version >= OffsetFetchRequest::MEMBER_SINCE);
         return OffsetFetchRequest {
             groups: vec![OffsetFetchRequestGroup {
                 group_id: identity.group_id.to_owned(),

@@ -1,27 +1,23 @@
 //! Committed offsets, fetched from the coordinator.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 
 use super::commit_identity::GroupIdentity;
-use super::commits::{ErrorEffects, NEWEST_WITH_NAMES};
+use super::commits::ErrorEffects;
 use super::lookup::FoundOffset;
 use super::messages::{fetch_request, rows_of};
 use crate::cluster::is_coordinator_error;
-use crate::connection::{BrokerKey, BrokerVersions, Owner, Tag};
+use crate::connection::{Owner, Tag};
 use crate::consumer::command::OffsetsResult;
-use crate::consumer::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::reply::Reply;
+use crate::request::{PendingRequest, ReadyBroker, RequestIds};
 use crate::sys::Instant;
 use crate::types::{PartitionOffset, TopicPartition, offset};
-
-/// The first OffsetFetch version that can wait for open transactions (KIP-447).
-const FIRST_WITH_STABLE: i16 = 7;
 
 /// The origin of a fetch.
 #[derive(Debug)]
@@ -37,23 +33,21 @@ pub(in crate::consumer) enum Requester {
 pub(in crate::consumer) struct OffsetFetch {
     tps: Vec<TopicPartition>,
     requester: Requester,
-    deadline: Instant,
-    retry_at: Instant,
-    tries: u32,
-    last_error: Option<Error>,
+    pending: PendingRequest,
 }
 
 /// Queued fetches and those in flight.
 #[derive(Debug, Default)]
 pub(in crate::consumer) struct OffsetFetches {
-    waiting: VecDeque<OffsetFetch>,
-    in_flight: BTreeMap<u64, Vec<OffsetFetch>>,
+    fetches: Vec<OffsetFetch>,
+    /// The requests in flight, even those whose fetches have all failed since.
+    requests: BTreeSet<u64>,
     found: Vec<FoundOffset>,
 }
 
 impl OffsetFetches {
     pub(in crate::consumer) fn has_work(&self, now: Instant) -> bool {
-        self.waiting.iter().any(|r| r.retry_at <= now)
+        self.fetches.iter().any(|fetch| fetch.pending.may_send(now))
     }
 
     pub(in crate::consumer) fn take_found(&mut self) -> Vec<FoundOffset> {
@@ -68,92 +62,86 @@ impl OffsetFetches {
         requester: Requester,
         deadline: Instant,
     ) {
-        self.waiting.push_back(OffsetFetch {
+        self.fetches.push(OffsetFetch {
             tps,
             requester,
-            deadline,
-            retry_at: now,
-            tries: 0,
-            last_error: None,
+            pending: PendingRequest::new(now, deadline),
         });
+    }
+
+    /// Removes and returns some fetches.
+    fn take_where(&mut self, is_wanted: impl Fn(&PendingRequest) -> bool) -> Vec<OffsetFetch> {
+        self.fetches.extract_if(.., |fetch| is_wanted(&fetch.pending)).collect()
     }
 
     /// Fails late fetches, queued or in flight.
     pub(in crate::consumer) fn prepare(&mut self, now: Instant) {
-        if self.waiting.is_empty() && self.in_flight.is_empty() {
-            return;
-        }
-        let mut late = Vec::new();
-        self.waiting = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .filter_map(|r| keep(r, now, &mut late))
-            .collect();
-        for offset_fetches in self.in_flight.values_mut() {
-            let all = std::mem::take(offset_fetches).into_iter();
-            *offset_fetches = all.filter_map(|r| keep(r, now, &mut late)).collect();
-        }
-        for fetch in late {
-            let error = fetch.last_error.clone();
-            let late = Error::new(
-                ErrorCode::L_TIMED_OUT,
-                "no committed offsets from the coordinator in time",
-            );
-            self.complete(
-                fetch,
-                Err(error.filter(|e| !e.code.action().is_retriable()).unwrap_or(late)),
-            );
+        for fetch in self.take_where(|pending| pending.is_expired(now)) {
+            let permanent = fetch.pending.last_error().filter(|e| !e.code.action().is_retriable());
+            let timeout = || {
+                fetch
+                    .pending
+                    .timeout_error("no committed offsets from the coordinator in time")
+            };
+            let error = permanent.cloned().unwrap_or_else(timeout);
+            self.complete(fetch, Err(error));
         }
     }
 
     /// Returns when to call the fetches again.
     pub(in crate::consumer) fn wake(&self, now: Instant) -> Option<Instant> {
-        let waiting = self.waiting.iter().map(|r| match r.retry_at > now {
-            true => r.retry_at.min(r.deadline),
-            false => r.deadline,
-        });
-        let in_flight = self.in_flight.values().flatten().map(|r| r.deadline);
-        waiting.chain(in_flight).filter(|at| *at < Instant::NEVER).min()
+        let wake = self.fetches.iter().map(|fetch| fetch.pending.wake(now));
+        wake.filter(|at| *at < Instant::NEVER).min()
     }
 
     /// Sends the fetches that are due to the coordinator.
     pub(in crate::consumer) fn send(
         &mut self,
         ctx: &mut Ctx<'_>,
-        (key, versions): (BrokerKey, &BrokerVersions),
+        broker: &ReadyBroker,
         identity: &GroupIdentity<'_>,
-        next_id: &mut u64,
+        ids: &mut RequestIds,
     ) {
-        // One request contains all fetches that are due.
-        let (due, later): (Vec<_>, Vec<_>) = self.waiting.drain(..).partition(|r| r.retry_at <= ctx.now);
-        self.waiting = later.into();
-        if due.is_empty() {
+        if !self.has_work(ctx.now) {
             return;
         }
-        let Some(version) = versions.pick_up_to::<OffsetFetchRequest>(NEWEST_WITH_NAMES) else {
-            let error = Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, "no common version of OffsetFetch");
-            return due.into_iter().for_each(|r| self.complete(r, Err(error.clone())));
-        };
-        let stable = version >= FIRST_WITH_STABLE && ctx.conf.isolation_level == "read_committed";
-        let request = fetch_request(due.iter().flat_map(|r| &r.tps), identity, version, stable);
-        *next_id += 1;
-        let tag = Tag {
-            owner: Owner::Group,
-            id: *next_id,
-        };
-        let timeout = Duration::from_millis(millis(ctx.conf.socket_timeout_ms));
-        match ctx.connections.send(key, ctx.now, tag, &request, version, timeout) {
+        // One request contains all fetches that are due.
+        let tag = ids.next_tag(Owner::Group);
+        match self.send_due(ctx, broker, identity, tag) {
             Ok(()) => {
-                self.in_flight.insert(*next_id, due);
+                self.requests.insert(tag.id);
+                let due = self.fetches.iter_mut().filter(|fetch| fetch.pending.may_send(ctx.now));
+                due.for_each(|fetch| fetch.pending.on_sent(broker.key, tag.id));
             }
-            Err(error) => due.into_iter().for_each(|r| self.complete(r, Err(error.clone()))),
+            Err(error) => {
+                for fetch in self.take_where(|pending| pending.may_send(ctx.now)) {
+                    self.complete(fetch, Err(error.clone()));
+                }
+            }
         }
+    }
+
+    fn send_due(
+        &self,
+        ctx: &mut Ctx<'_>,
+        broker: &ReadyBroker,
+        identity: &GroupIdentity<'_>,
+        tag: Tag,
+    ) -> Result<(), Error> {
+        let version = broker.version_within::<OffsetFetchRequest>(0, OffsetFetchRequest::TOPIC_NAMES_UNTIL)?;
+        let stable =
+            version >= OffsetFetchRequest::STABLE_OFFSETS_SINCE && ctx.conf.isolation_level == "read_committed";
+        let due = self.fetches.iter().filter(|fetch| fetch.pending.may_send(ctx.now));
+        let request = fetch_request(due.flat_map(|fetch| &fetch.tps), identity, version, stable);
+        let timeout = ctx.socket_timeout();
+        broker.send(ctx, tag, &request, version, timeout)
     }
 
     // ---------------------------------------------------------------- responses
 
     /// Returns true if `id` is a request in flight.
     pub(in crate::consumer) fn is_in_flight(&self, id: u64) -> bool {
-        self.in_flight.contains_key(&id)
+        self.requests.contains(&id)
     }
 
     /// Handles a request's result.
@@ -164,9 +152,8 @@ impl OffsetFetches {
         result: Result<OffsetFetchResponse, Error>,
     ) -> ErrorEffects {
         let mut effects = ErrorEffects::default();
-        let Some(offset_fetches) = self.in_flight.remove(&id) else {
-            return effects;
-        };
+        self.requests.remove(&id);
+        let fetches = self.take_where(|pending| pending.is_in_flight(id));
         let answers = match result {
             Ok(response) => rows_of(response),
             Err(error) => {
@@ -182,13 +169,13 @@ impl OffsetFetches {
                     effects.member_unknown = true;
                     error = error.into_retriable();
                 }
-                for fetch in offset_fetches {
+                for fetch in fetches {
                     self.retry(ctx, fetch, error.clone());
                 }
                 return effects;
             }
         };
-        for fetch in offset_fetches {
+        for fetch in fetches {
             let mut rows = Vec::with_capacity(fetch.tps.len());
             let mut retry = None;
             for tp in &fetch.tps {
@@ -222,11 +209,8 @@ impl OffsetFetches {
         if !(error.retriable || error.code.action().is_retriable()) {
             return self.complete(fetch, Err(error));
         }
-        let delay = ctx.retry_delay(fetch.tries);
-        fetch.tries = fetch.tries.saturating_add(1);
-        fetch.retry_at = ctx.now + delay;
-        fetch.last_error = Some(error);
-        self.waiting.push_back(fetch);
+        fetch.pending.retry(ctx, error);
+        self.fetches.push(fetch);
     }
 
     fn complete(&mut self, fetch: OffsetFetch, result: OffsetsResult) {
@@ -245,15 +229,17 @@ impl OffsetFetches {
 
     /// Cancels the queued fetch for a partition that is not consumed any more.
     pub(in crate::consumer) fn cancel(&mut self, id: u32) {
-        self.waiting
-            .retain(|r| !matches!(r.requester, Requester::Position { id: i, .. } if i == id));
+        let is_cancelled = |fetch: &OffsetFetch| {
+            let of_partition = matches!(fetch.requester, Requester::Position { id: i, .. } if i == id);
+            of_partition && fetch.pending.in_flight().is_none()
+        };
+        self.fetches.retain(|fetch| !is_cancelled(fetch));
     }
 
     /// Fails every fetch.
     pub(in crate::consumer) fn close(&mut self, error: &Error) {
-        let in_flight = std::mem::take(&mut self.in_flight).into_values().flatten();
-        let offset_fetches: Vec<OffsetFetch> = self.waiting.drain(..).chain(in_flight).collect();
-        for fetch in offset_fetches {
+        self.requests.clear();
+        for fetch in std::mem::take(&mut self.fetches) {
             self.complete(fetch, Err(error.clone()));
         }
     }
@@ -262,13 +248,4 @@ impl OffsetFetches {
 /// Returns true for error codes of a past member epoch (KIP-848): the fetch is repeated with the new one.
 fn is_outdated(code: ErrorCode) -> bool {
     matches!(code, ErrorCode::STALE_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID)
-}
-
-/// Moves a fetch whose deadline has passed to `late`.
-fn keep(fetch: OffsetFetch, now: Instant, late: &mut Vec<OffsetFetch>) -> Option<OffsetFetch> {
-    if fetch.deadline > now {
-        return Some(fetch);
-    }
-    late.push(fetch);
-    None
 }

@@ -9,7 +9,7 @@ use ottla_protocol::compression::Codec;
 
 use super::Sender;
 use crate::cluster::Cluster;
-use crate::connection::{BrokerKey, BrokerVersions, Owner, Ready, Tag};
+use crate::connection::{BrokerKey, BrokerVersions, Ready};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
@@ -303,11 +303,7 @@ impl Sender {
         );
         let transactional_id = self.records.transactions().map(Transactions::name);
         let request = wire::build(&parts, class.acks, class.timeout_ms, transactional_id);
-        let (key, id) = (BrokerKey::general(node), self.records.requests_mut().next_id());
-        let tag = Tag {
-            owner: Owner::Producer,
-            id,
-        };
+        let (key, tag) = (BrokerKey::general(node), self.records.router_mut().next_tag());
         let (now, timeout) = (ctx.now, self.request_timeout_of(&parts, ctx.now));
         let sent = if class.acks == 0 {
             ctx.connections
@@ -329,12 +325,12 @@ impl Sender {
                 for slot in &slots {
                     if let (Some(partition_sender), Some(batch)) = (self.records.partition(slot.id), &slot.batch) {
                         partition_sender.in_flight.push(InFlightBatch {
-                            request: id,
+                            request: tag.id,
                             first_id: batch.first_id,
                         });
                     }
                 }
-                self.records.requests_mut().insert(id, InFlight { node, slots });
+                self.records.requests_mut().insert(tag.id, InFlight { node, slots });
                 if let Some((transactions, _)) = self.records.transactions_mut() {
                     transactions.on_sent();
                 }

@@ -392,6 +392,19 @@ fn late_txn_offset_commit_response_does_not_end_the_abort() {
 }
 
 #[test]
+fn late_find_coordinator_error_for_dropped_offsets_does_not_abort_the_transaction() {
+    let mut w = written(2);
+    w.coordinating.silent = Some(ApiKey::FIND_COORDINATOR);
+    w.coordinating
+        .refuse(ApiKey::FIND_COORDINATOR, &[ErrorCode::GROUP_AUTHORIZATION_FAILED]);
+    let sending = call_for(&mut w, offsets(5), 50);
+    w.run_ms(100);
+    assert_eq!(code(&sending.try_take()), Some(ErrorCode::L_TIMED_OUT));
+    w.answer_late();
+    assert_eq!(run(&mut w, TransactionCall::Commit), Ok(()));
+}
+
+#[test]
 fn abort_of_a_transaction_without_added_partitions_sends_no_end_txn() {
     let mut w = ready(0);
     let concurrent = [ErrorCode::CONCURRENT_TRANSACTIONS; 20];

@@ -46,12 +46,11 @@ use markers::Markers;
 use super::PartitionId;
 use super::accumulator::Accumulator;
 use super::sequence::ProducerId;
-use crate::cluster::{Cluster, Coordinator};
+use crate::cluster::{Cluster, Router};
 use crate::config::ClientConfig;
-use crate::connection::{BrokerKey, Owner};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
-use crate::request::CoordinatorType;
+use crate::request::Attempts;
 use crate::stats::Eos;
 use crate::sys::{Instant, earliest};
 use crate::types::{GroupMetadata, PartitionOffset};
@@ -83,7 +82,8 @@ struct Offsets {
     group: GroupMetadata,
 }
 
-/// The request in flight.
+/// The request in flight. It is no `PendingRequest`: requests of other kinds may follow before it is repeated, and all share
+/// one schedule.
 #[derive(Debug)]
 struct Request {
     id: u64,
@@ -137,12 +137,11 @@ pub(super) struct Transactions {
     transaction_version: i16,
     /// The present transaction uses transaction version 2.
     v2: bool,
-    coordinator: Coordinator,
-    /// The coordinator of the group whose offsets are committed.
-    group_coordinator: (String, Coordinator),
+    /// The group whose offsets are committed.
+    group: String,
     request: Option<Request>,
-    retry_at: Instant,
-    tries: u32,
+    /// The schedule of the next request, of whichever kind.
+    attempts: Attempts,
     /// The last retried error, for messages.
     last: Option<(RequestKind, Error)>,
     /// Partitions to be added, those of the request in flight, and those that were added.
@@ -193,11 +192,9 @@ impl Transactions {
             producer: None,
             transaction_version: 0,
             v2: false,
-            coordinator: Coordinator::new(CoordinatorType::Transaction, Owner::Producer),
-            group_coordinator: (String::new(), Coordinator::new(CoordinatorType::Group, Owner::Producer)),
+            group: String::new(),
             request: None,
-            retry_at: Instant::ORIGIN,
-            tries: 0,
+            attempts: Attempts::default(),
             last: None,
             to_add: BTreeMap::new(),
             adding: Vec::new(),
@@ -222,7 +219,14 @@ impl Transactions {
     // ---------------------------------------------------------------- calls
 
     /// Handles a call of the application. It is answered at `deadline` at the latest.
-    pub(super) fn on_call(&mut self, now: Instant, call: TransactionCall, deadline: Instant, reply: TransactionReply) {
+    pub(super) fn on_call(
+        &mut self,
+        now: Instant,
+        router: &mut Router,
+        call: TransactionCall,
+        deadline: Instant,
+        reply: TransactionReply,
+    ) {
         if let Some(fatal) = &self.fatal {
             return reply.fill(Err(fatal.clone()));
         }
@@ -245,9 +249,9 @@ impl Transactions {
                 if offsets.is_empty() {
                     return reply.fill(Ok(()));
                 }
-                if self.group_coordinator.0 != group.group_id {
-                    let coordinator = Coordinator::new(CoordinatorType::Group, Owner::Producer);
-                    self.group_coordinator = (group.group_id.clone(), coordinator);
+                if self.group != group.group_id {
+                    router.forget(&self.target(RequestKind::CommitOffsets));
+                    self.group.clone_from(&group.group_id);
                 }
                 self.offsets = Some(Offsets { rows: offsets, group });
             }
@@ -385,7 +389,13 @@ impl Transactions {
     }
 
     /// Handles a coordinator's error.
-    fn on_error(&mut self, ctx: &mut Ctx<'_>, kind: RequestKind, error: Error) {
+    fn on_error(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        cluster: &mut Cluster,
+        router: &mut Router,
+        (kind, error): (RequestKind, Error),
+    ) {
         match consequence(kind, error.code) {
             Consequence::RetrySoon => {
                 // While the previous transaction has not ended, the coordinator has not begun this one, and has nothing
@@ -394,19 +404,13 @@ impl Transactions {
                 if adds && self.added.is_empty() && self.groups.is_empty() {
                     self.started = false;
                 }
-                self.retry_at = ctx.now + concurrent_txn_backoff(self.tries);
-                self.tries = self.tries.saturating_add(1);
+                let pause = concurrent_txn_backoff(self.attempts.failed());
+                self.attempts.back_off_for(ctx.now, pause);
                 self.last = Some((kind, error));
             }
-            Consequence::Retry => {
-                self.back_off(ctx);
-                self.last = Some((kind, error));
-            }
+            Consequence::Retry => self.retry(ctx, kind, error),
             Consequence::FindAgain => {
-                match kind {
-                    RequestKind::CommitOffsets => self.group_coordinator.1.forget(ctx),
-                    _ => self.coordinator.forget(ctx),
-                }
+                router.refresh(ctx, cluster, &self.target(kind));
                 self.last = Some((kind, error));
             }
             _ => self.give_up(kind, &error),
@@ -463,9 +467,9 @@ impl Transactions {
         }
     }
 
-    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.retry_at = ctx.now + ctx.retry_delay(self.tries);
-        self.tries = self.tries.saturating_add(1);
+    fn retry(&mut self, ctx: &mut Ctx<'_>, kind: RequestKind, error: Error) {
+        self.attempts.back_off(ctx);
+        self.last = Some((kind, error));
     }
 
     // ---------------------------------------------------------------- progress
@@ -540,7 +544,7 @@ impl Transactions {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        next_id: &mut u64,
+        router: &mut Router,
         settled: bool,
     ) -> Option<Instant> {
         self.expire_call(ctx.now);
@@ -549,14 +553,13 @@ impl Transactions {
         if self.request.is_none()
             && let Some(kind) = self.next_request(settled)
         {
-            if self.retry_at <= ctx.now {
-                self.send(ctx, cluster, next_id, kind);
+            if self.attempts.is_due(ctx.now) {
+                self.send(ctx, cluster, router, kind);
             }
-            if self.retry_at > ctx.now {
-                wake = earliest(wake, Some(self.retry_at));
+            if !self.attempts.is_due(ctx.now) {
+                wake = earliest(wake, Some(self.attempts.next_at()));
             }
-            wake = earliest(wake, self.coordinator.wake(ctx.now));
-            wake = earliest(wake, self.group_coordinator.1.wake(ctx.now));
+            wake = earliest(wake, router.wake(ctx.now));
         }
         earliest(wake, self.deadline())
     }
@@ -566,12 +569,6 @@ impl Transactions {
             Stage::Waiting { deadline, .. } => Some(*deadline),
             Stage::TimedOut | Stage::Done(_) => None,
         }
-    }
-
-    /// Handles a connection that was closed, or a failed attempt to connect.
-    pub(super) fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
-        self.coordinator.on_connection_down(ctx, key, error);
-        self.group_coordinator.1.on_connection_down(ctx, key, error);
     }
 
     // ---------------------------------------------------------------- for the sender

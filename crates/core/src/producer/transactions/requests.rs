@@ -1,8 +1,8 @@
 //! Requests to the coordinators and the effects of their responses.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
+use ottla_protocol::Request as ProtocolRequest;
 use ottla_protocol::api::add_offsets_to_txn::AddOffsetsToTxnRequest;
 use ottla_protocol::api::add_partitions_to_txn::{AddPartitionsToTxnRequest, AddPartitionsToTxnTopic};
 use ottla_protocol::api::describe_transactions::DescribeTransactionsRequest;
@@ -11,106 +11,92 @@ use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 use ottla_protocol::api::txn_offset_commit::{
     TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
 };
-use ottla_protocol::{DecodeError, Message, Request as ProtocolRequest};
 
 use super::markers::POLL_INTERVAL;
 use super::table::{Consequence, RequestKind, consequence};
 use super::{Offsets, Phase, Request, Transactions};
-use crate::cluster::Cluster;
-use crate::connection::{BrokerKey, BrokerVersions, Outcome, Owner, Reply, Tag};
+use crate::cluster::{Cluster, Router};
+use crate::connection::{BrokerKey, Outcome, Reply, Tag};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
-use crate::request::ReadyBroker;
-
-/// The first InitProducerId version that raises the epoch of an existing producer (KIP-360).
-const FIRST_WITH_BUMP: i16 = 3;
-/// The last AddPartitionsToTxn version for clients; later ones are for brokers.
-const LAST_ADD_PARTITIONS: i16 = 3;
-/// The first versions with transaction version 2 (KIP-890).
-const FIRST_V2_END_TXN: i16 = 5;
-const FIRST_V2_OFFSET_COMMIT: i16 = 5;
-/// The first TxnOffsetCommit version with the group member (KIP-447).
-const FIRST_WITH_MEMBER: i16 = 3;
-
-/// Returns the highest common API version within the range of the transaction version; `v2`: transaction version 2, which
-/// begins with API version `first_v2`.
-fn pick<R: Message>(versions: &BrokerVersions, v2: bool, first_v2: i16) -> Option<i16> {
-    match v2 {
-        true => versions.pick::<R>().filter(|v| *v >= first_v2),
-        false => versions.pick_up_to::<R>(first_v2 - 1),
-    }
-}
+use crate::request::{Attempts, CoordinatorType, ReadyBroker, Target, decode, response_of, unsupported};
 
 impl Transactions {
+    /// Returns the coordinator that requests of a kind are for.
+    pub(super) fn target(&self, kind: RequestKind) -> Target {
+        match kind {
+            RequestKind::CommitOffsets => Target::Coordinator(CoordinatorType::Group, self.group.clone()),
+            _ => Target::Coordinator(CoordinatorType::Transaction, self.name.clone()),
+        }
+    }
+
     /// Sends a request if its coordinator is known and connected; otherwise finds and connects the coordinator.
-    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, next_id: &mut u64, kind: RequestKind) {
-        let connection = if kind == RequestKind::CommitOffsets {
-            let (group, coordinator) = &mut self.group_coordinator;
-            coordinator.connection(ctx, cluster, group, next_id)
-        } else {
-            self.coordinator.connection(ctx, cluster, &self.name, next_id)
-        };
-        if let Some(error) = self.coordinator.take_failure() {
-            return self.on_error(ctx, RequestKind::FindCoordinator, error);
-        }
-        if let Some(error) = self.group_coordinator.1.take_failure() {
-            return self.on_error(ctx, RequestKind::FindGroup, error);
-        }
-        let Some(ReadyBroker { key, versions }) = connection else {
-            return;
+    pub(super) fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, router: &mut Router, kind: RequestKind) {
+        let target = self.target(kind);
+        let broker = match router.connection(ctx, cluster, &target, &mut Attempts::default()) {
+            Ok(Some(broker)) => broker,
+            Ok(None) => return,
+            Err(error) => {
+                let lookup = match kind {
+                    RequestKind::CommitOffsets => RequestKind::FindGroup,
+                    _ => RequestKind::FindCoordinator,
+                };
+                return self.on_error(ctx, cluster, router, (lookup, error));
+            }
         };
         if kind != RequestKind::CommitOffsets {
-            self.transaction_version = versions.transaction_version();
-            let init = versions.pick::<InitProducerIdRequest>();
-            self.can_bump = init.is_some_and(|v| v >= FIRST_WITH_BUMP);
+            self.transaction_version = broker.versions.transaction_version();
+            let init = broker.version::<InitProducerIdRequest>();
+            self.can_bump = init.is_ok_and(|v| v >= InitProducerIdRequest::EPOCH_BUMP_SINCE);
         }
-        *next_id += 1;
-        let id = *next_id;
+        let tag = router.next_tag();
         let sent = match kind {
-            RequestKind::Init => self.send_init(ctx, key, &versions, id),
-            RequestKind::AddPartitions => self.send_partitions(ctx, key, &versions, id),
-            RequestKind::AddOffsets => self.send_group(ctx, key, &versions, id),
-            RequestKind::CommitOffsets => self.send_offsets(ctx, key, &versions, id),
-            RequestKind::Commit | RequestKind::Abort => {
-                self.send_end(ctx, key, &versions, id, kind == RequestKind::Commit)
-            }
-            RequestKind::Describe => match versions.pick::<DescribeTransactionsRequest>() {
-                None => return self.markers.disable(),
-                version => self.send_describe(ctx, key, version, id),
+            RequestKind::Init => self.send_init(ctx, &broker, tag),
+            RequestKind::AddPartitions => self.send_partitions(ctx, &broker, tag),
+            RequestKind::AddOffsets => self.send_group(ctx, &broker, tag),
+            RequestKind::CommitOffsets => self.send_offsets(ctx, &broker, tag),
+            RequestKind::Commit | RequestKind::Abort => self.send_end(ctx, &broker, tag, kind == RequestKind::Commit),
+            RequestKind::Describe => match broker.version::<DescribeTransactionsRequest>() {
+                Err(_) => return self.markers.disable(),
+                version => self.send_describe(ctx, &broker, version, tag),
             },
             RequestKind::FindCoordinator | RequestKind::FindGroup | RequestKind::Produce => return,
         };
         match sent {
             Ok(()) => {
                 ctx.log.debug(DebugContexts::EOS, "TXN", || {
-                    format!("{} to broker {}", kind.name(), key.node)
+                    format!("{} to broker {}", kind.name(), broker.key.node)
                 });
                 self.request = Some(Request {
-                    id,
+                    id: tag.id,
                     kind,
                     abandoned: false,
                 });
             }
-            Err(error) if error.code == ErrorCode::L_TRANSPORT => self.back_off(ctx),
+            Err(error) if error.code == ErrorCode::L_TRANSPORT => self.retry(ctx, kind, error),
             Err(error) => self.raise(error),
         }
     }
 
-    fn send_init(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        versions: &BrokerVersions,
-        id: u64,
-    ) -> Result<(), Error> {
-        let version = versions.pick::<InitProducerIdRequest>();
+    /// Returns the lowest and the highest version of an API within the transaction version; transaction version 2 begins
+    /// with API version `first_v2`.
+    fn version_range(&self, first_v2: i16) -> (i16, i16) {
+        match self.v2 {
+            true => (first_v2, i16::MAX),
+            false => (0, first_v2 - 1),
+        }
+    }
+
+    fn send_init(&mut self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, tag: Tag) -> Result<(), Error> {
+        let version = broker.version::<InitProducerIdRequest>();
         let (producer_id, producer_epoch) = match self.phase {
             Phase::Initialising => (-1, -1),
             _ => self.producer.unwrap_or((-1, -1)),
         };
         if producer_id >= 0 && !self.can_bump {
-            return Err(unsupported("a new epoch after an error: it needs Kafka 2.5 or later"));
+            let text = "the brokers do not support a new epoch after an error: it needs Kafka 2.5 or later";
+            return Err(unsupported(text));
         }
         let request = InitProducerIdRequest {
             transactional_id: Some(self.name.clone()),
@@ -119,16 +105,10 @@ impl Transactions {
             producer_epoch,
             ..Default::default()
         };
-        send(ctx, key, id, &request, version)
+        send(ctx, broker, tag, &request, version)
     }
 
-    fn send_partitions(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        versions: &BrokerVersions,
-        id: u64,
-    ) -> Result<(), Error> {
+    fn send_partitions(&mut self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, tag: Tag) -> Result<(), Error> {
         let (producer_id, epoch) = self.producer.unwrap_or((-1, -1));
         let mut topics: BTreeMap<&str, Vec<i32>> = BTreeMap::new();
         for (at, name) in &self.to_add {
@@ -146,45 +126,34 @@ impl Transactions {
             v3_and_below_topics: topics.collect(),
             ..Default::default()
         };
-        let version = versions.pick_up_to::<AddPartitionsToTxnRequest>(LAST_ADD_PARTITIONS);
-        send(ctx, key, id, &request, version)?;
+        let version = broker.version_within::<AddPartitionsToTxnRequest>(0, AddPartitionsToTxnRequest::CLIENTS_UNTIL);
+        send(ctx, broker, tag, &request, version)?;
         self.adding = self.to_add.keys().copied().collect();
         self.started = true;
         Ok(())
     }
 
-    fn send_group(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        versions: &BrokerVersions,
-        id: u64,
-    ) -> Result<(), Error> {
+    fn send_group(&mut self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, tag: Tag) -> Result<(), Error> {
         let (producer_id, producer_epoch) = self.producer.unwrap_or((-1, -1));
         let request = AddOffsetsToTxnRequest {
             transactional_id: self.name.clone(),
             producer_id,
             producer_epoch,
-            group_id: self.group_coordinator.0.clone(),
+            group_id: self.group.clone(),
             ..Default::default()
         };
-        let version = versions.pick::<AddOffsetsToTxnRequest>();
-        send(ctx, key, id, &request, version)?;
+        let version = broker.version::<AddOffsetsToTxnRequest>();
+        send(ctx, broker, tag, &request, version)?;
         self.started = true;
         Ok(())
     }
 
-    fn send_offsets(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        versions: &BrokerVersions,
-        id: u64,
-    ) -> Result<(), Error> {
+    fn send_offsets(&mut self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, tag: Tag) -> Result<(), Error> {
         let Some(offsets) = &self.offsets else { return Ok(()) };
-        let version = pick::<TxnOffsetCommitRequest>(versions, self.v2, FIRST_V2_OFFSET_COMMIT);
-        let request = self.offsets_request(offsets, version.unwrap_or(0));
-        send(ctx, key, id, &request, version)?;
+        let (lowest, highest) = self.version_range(TxnOffsetCommitRequest::TRANSACTION_V2_SINCE);
+        let version = broker.version_within::<TxnOffsetCommitRequest>(lowest, highest);
+        let request = self.offsets_request(offsets, *version.as_ref().unwrap_or(&0));
+        send(ctx, broker, tag, &request, version)?;
         self.started = true;
         Ok(())
     }
@@ -220,7 +189,7 @@ impl Transactions {
             topics: topics.collect(),
             ..Default::default()
         };
-        if version < FIRST_WITH_MEMBER {
+        if version < TxnOffsetCommitRequest::MEMBER_SINCE {
             return base;
         }
         TxnOffsetCommitRequest {
@@ -231,14 +200,7 @@ impl Transactions {
         }
     }
 
-    fn send_end(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        versions: &BrokerVersions,
-        id: u64,
-        committed: bool,
-    ) -> Result<(), Error> {
+    fn send_end(&mut self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, tag: Tag, committed: bool) -> Result<(), Error> {
         let (producer_id, producer_epoch) = self.producer.unwrap_or((-1, -1));
         let request = EndTxnRequest {
             transactional_id: self.name.clone(),
@@ -247,68 +209,66 @@ impl Transactions {
             committed,
             ..Default::default()
         };
-        let version = pick::<EndTxnRequest>(versions, self.v2, FIRST_V2_END_TXN);
-        send(ctx, key, id, &request, version)?;
+        let (lowest, highest) = self.version_range(EndTxnRequest::TRANSACTION_V2_SINCE);
+        let version = broker.version_within::<EndTxnRequest>(lowest, highest);
+        send(ctx, broker, tag, &request, version)?;
         self.ending = true;
         Ok(())
     }
 
-    fn send_describe(&self, ctx: &mut Ctx<'_>, key: BrokerKey, version: Option<i16>, id: u64) -> Result<(), Error> {
+    fn send_describe(
+        &self,
+        ctx: &mut Ctx<'_>,
+        broker: &ReadyBroker,
+        version: Result<i16, Error>,
+        tag: Tag,
+    ) -> Result<(), Error> {
         let request = DescribeTransactionsRequest {
             transactional_ids: vec![self.name.clone()],
             ..Default::default()
         };
-        send(ctx, key, id, &request, version)
+        send(ctx, broker, tag, &request, version)
     }
 
-    /// Handles the outcome of a request. Returns false if `id` is no request of this manager.
+    /// Returns whether the request in flight has this id.
+    pub(in crate::producer) fn is_in_flight(&self, id: u64) -> bool {
+        self.request.as_ref().is_some_and(|request| request.id == id)
+    }
+
+    /// Handles the outcome of the request in flight.
     pub(in crate::producer) fn on_outcome(
         &mut self,
         ctx: &mut Ctx<'_>,
-        key: BrokerKey,
-        id: u64,
-        outcome: &Outcome,
-    ) -> bool {
-        if self.coordinator.on_outcome(ctx, key, id, outcome)
-            || self.group_coordinator.1.on_outcome(ctx, key, id, outcome)
-        {
-            return true;
-        }
-        let Some(request) = self.request.take_if(|r| r.id == id) else {
-            return false;
-        };
+        cluster: &mut Cluster,
+        router: &mut Router,
+        (key, outcome): (BrokerKey, Outcome),
+    ) {
+        let Some(request) = self.request.take() else { return };
         if request.kind == RequestKind::Describe {
-            self.on_described(ctx, key, outcome);
-            return true;
+            return self.on_described(ctx, key, outcome);
         }
         let reply = match outcome {
             Outcome::Reply(reply) => reply,
             Outcome::Failed(failure) => {
-                self.last = Some((request.kind, failure.error.clone()));
                 self.has_late_request |= failure.written && !self.v2 && request.kind != RequestKind::Init;
                 self.commit_lost |= failure.written && request.kind == RequestKind::Commit;
                 if failure.written && request.kind == RequestKind::Init {
                     self.accumulator.count_unanswered_init();
                 }
-                self.back_off(ctx);
-                return true;
+                return self.retry(ctx, request.kind, failure.error);
             }
-            Outcome::Sent => return true,
+            Outcome::Sent => return,
         };
-        let answer = match self.read(request.kind, reply) {
+        let answer = match read(ctx, key, request.kind, &reply) {
             Ok(answer) => answer,
-            Err(e) => {
-                ctx.connections.fail_unreadable(key, request.kind.name(), e, ctx.now);
-                self.back_off(ctx);
-                return true;
-            }
+            Err(error) => return self.retry(ctx, request.kind, error),
         };
         ctx.log.debug(DebugContexts::EOS, "TXN", || {
             format!("{}: {}", request.kind.name(), answer.code.name())
         });
         if answer.code.is_ok() {
-            self.tries = 0;
-            self.retry_at = ctx.now;
+            self.attempts.reset();
+            self.attempts.schedule(ctx.now);
             self.on_done(&request, answer.producer);
             if matches!(request.kind, RequestKind::Commit | RequestKind::Abort) {
                 self.markers.observe_rtt(reply.rtt);
@@ -325,28 +285,25 @@ impl Transactions {
                 Some(at) => format!("{}: {}", at, answer.code.description()),
                 None => answer.code.description().into_owned(),
             };
-            self.on_error(ctx, request.kind, Error::new(answer.code, text));
+            let error = Error::new(answer.code, text);
+            self.on_error(ctx, cluster, router, (request.kind, error));
         }
-        true
     }
 
     /// Handles the outcome of DescribeTransactions.
-    pub(super) fn on_described(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: &Outcome) {
-        let Outcome::Reply(reply) = outcome else {
+    fn on_described(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, outcome: Outcome) {
+        if let Outcome::Reply(reply) = &outcome {
+            self.markers.observe_rtt(reply.rtt);
+        }
+        let Ok(response) = response_of::<DescribeTransactionsRequest>(ctx, key, outcome) else {
             return self.markers.end();
-        };
-        self.markers.observe_rtt(reply.rtt);
-        let response = match reply.decode::<DescribeTransactionsRequest>() {
-            Ok(response) => response,
-            Err(e) => {
-                ctx.connections.fail_unreadable(key, "DescribeTransactions", e, ctx.now);
-                return self.markers.end();
-            }
         };
         let mut states = response.transaction_states.iter();
         let state = states.find(|s| s.transactional_id == self.name);
         match state.map(|s| (ErrorCode::from(s.error_code), s.transaction_state.as_str())) {
-            Some((ErrorCode::NO_ERROR, "PrepareCommit" | "PrepareAbort")) => self.retry_at = ctx.now + POLL_INTERVAL,
+            Some((ErrorCode::NO_ERROR, "PrepareCommit" | "PrepareAbort")) => {
+                self.attempts.schedule(ctx.now + POLL_INTERVAL)
+            }
             Some((ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, _)) => self.markers.disable(),
             _ => self.markers.end(),
         }
@@ -388,7 +345,7 @@ impl Transactions {
             }
             // The next call may be for another group.
             RequestKind::AddOffsets if !request.abandoned => {
-                self.groups.insert(self.group_coordinator.0.clone());
+                self.groups.insert(self.group.clone());
             }
             RequestKind::CommitOffsets if !request.abandoned => {
                 self.offsets = None;
@@ -408,37 +365,6 @@ impl Transactions {
             RequestKind::AddOffsets | RequestKind::CommitOffsets => {}
             RequestKind::Describe | RequestKind::FindCoordinator | RequestKind::FindGroup | RequestKind::Produce => {}
         }
-    }
-
-    fn read(&self, kind: RequestKind, reply: &Reply) -> Result<Answer, DecodeError> {
-        let known = |id: i64, epoch: i16| (id >= 0 && epoch >= 0).then_some((id, epoch));
-        Ok(match kind {
-            RequestKind::Init => {
-                let r = reply.decode::<InitProducerIdRequest>()?;
-                Answer::new(r.error_code, known(r.producer_id, r.producer_epoch))
-            }
-            RequestKind::AddPartitions => {
-                let r = reply.decode::<AddPartitionsToTxnRequest>()?;
-                let rows = r.results_by_topic_v3_and_below.iter().flat_map(|t| {
-                    let rows = t.results_by_partition.iter();
-                    rows.map(|p| (t.name.as_str(), p.partition_index, p.partition_error_code))
-                });
-                Answer::worst(kind, rows)
-            }
-            RequestKind::AddOffsets => Answer::new(reply.decode::<AddOffsetsToTxnRequest>()?.error_code, None),
-            RequestKind::CommitOffsets => {
-                let r = reply.decode::<TxnOffsetCommitRequest>()?;
-                let rows = r.topics.iter().flat_map(|t| {
-                    let rows = t.partitions.iter();
-                    rows.map(|p| (t.name.as_str(), p.partition_index, p.error_code))
-                });
-                Answer::worst(kind, rows)
-            }
-            _ => {
-                let r = reply.decode::<EndTxnRequest>()?;
-                Answer::new(r.error_code, known(r.producer_id, r.producer_epoch))
-            }
-        })
     }
 }
 
@@ -483,25 +409,55 @@ impl Answer {
     }
 }
 
-fn unsupported(what: &str) -> Error {
-    let text = format!("the brokers do not support {what}");
-    Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text)
+/// Reads a response.
+///
+/// # Errors
+/// Those of [`decode`].
+fn read(ctx: &mut Ctx<'_>, key: BrokerKey, kind: RequestKind, reply: &Reply) -> Result<Answer, Error> {
+    let known = |id: i64, epoch: i16| (id >= 0 && epoch >= 0).then_some((id, epoch));
+    Ok(match kind {
+        RequestKind::Init => {
+            let r = decode::<InitProducerIdRequest>(ctx, key, reply)?;
+            Answer::new(r.error_code, known(r.producer_id, r.producer_epoch))
+        }
+        RequestKind::AddPartitions => {
+            let r = decode::<AddPartitionsToTxnRequest>(ctx, key, reply)?;
+            let rows = r.results_by_topic_v3_and_below.iter().flat_map(|t| {
+                let rows = t.results_by_partition.iter();
+                rows.map(|p| (t.name.as_str(), p.partition_index, p.partition_error_code))
+            });
+            Answer::worst(kind, rows)
+        }
+        RequestKind::AddOffsets => {
+            let r = decode::<AddOffsetsToTxnRequest>(ctx, key, reply)?;
+            Answer::new(r.error_code, None)
+        }
+        RequestKind::CommitOffsets => {
+            let r = decode::<TxnOffsetCommitRequest>(ctx, key, reply)?;
+            let rows = r.topics.iter().flat_map(|t| {
+                let rows = t.partitions.iter();
+                rows.map(|p| (t.name.as_str(), p.partition_index, p.error_code))
+            });
+            Answer::worst(kind, rows)
+        }
+        _ => {
+            let r = decode::<EndTxnRequest>(ctx, key, reply)?;
+            Answer::new(r.error_code, known(r.producer_id, r.producer_epoch))
+        }
+    })
 }
 
 fn send<R: ProtocolRequest>(
     ctx: &mut Ctx<'_>,
-    key: BrokerKey,
-    id: u64,
+    broker: &ReadyBroker,
+    tag: Tag,
     request: &R,
-    version: Option<i16>,
+    version: Result<i16, Error>,
 ) -> Result<(), Error> {
-    let version = version.ok_or_else(|| unsupported("transactions: they need Kafka 0.11 or later"))?;
-    let timeout = Duration::from_millis(ctx.conf.socket_timeout_ms.into());
-    let tag = Tag {
-        owner: Owner::Producer,
-        id,
-    };
-    ctx.connections.send(key, ctx.now, tag, request, version, timeout)
+    let text = "the brokers do not support transactions: they need Kafka 0.11 or later";
+    let version = version.map_err(|_| unsupported(text))?;
+    let timeout = ctx.socket_timeout();
+    broker.send(ctx, tag, request, version, timeout)
 }
 
 /// Returns whether a coordinator that responds with this code may have executed the request: replication of its log took
@@ -522,7 +478,7 @@ mod tests {
     fn add_offsets_response_of_an_ended_call_does_not_add_the_next_calls_group() {
         let w = World::new(&[("transactional.id", "tid")]);
         let mut transactions = Transactions::new(&w.conf, w.accumulator.clone());
-        transactions.group_coordinator.0 = "next".into();
+        transactions.group = "next".into();
         let mut added_after = |abandoned| {
             let request = Request {
                 id: 1,

@@ -14,9 +14,9 @@ use crate::log::{DebugContexts, level};
 use crate::producer::batch::Batch;
 use crate::producer::in_flight::InFlight;
 use crate::producer::retry_policy::{RetryDecision, classify, is_sequence_error};
-use crate::producer::timers::retry_delay;
 use crate::producer::transactions::{self, Transactions};
 use crate::producer::{PartitionId, wire};
+use crate::request::decode;
 use crate::types::{NodeId, PersistStatus, offset};
 
 impl UndeliveredRecords {
@@ -46,12 +46,9 @@ impl UndeliveredRecords {
                     }
                 }
             }
-            Outcome::Reply(reply) => match reply.decode::<ProduceRequest>() {
+            Outcome::Reply(reply) => match decode::<ProduceRequest>(ctx, key, &reply) {
                 Ok(response) => self.on_response(ctx, cluster, key, &reply, response, request),
-                Err(e) => {
-                    let error = ctx.connections.fail_unreadable(key, "Produce", e, ctx.now);
-                    self.fail_all(ctx, cluster, &mut request, &error, true);
-                }
+                Err(error) => self.fail_all(ctx, cluster, &mut request, &error, true),
             },
             Outcome::Failed(failure) => {
                 let mut error = failure.error;
@@ -351,7 +348,7 @@ impl UndeliveredRecords {
                 if error.code == ErrorCode::CONCURRENT_TRANSACTIONS {
                     self.block(id, ctx.now + transactions::concurrent_txn_backoff(failed));
                 } else if !at_once {
-                    let pause = retry_delay(ctx, failed);
+                    let pause = ctx.retry_delay(failed);
                     self.block(id, ctx.now + pause);
                 }
             }

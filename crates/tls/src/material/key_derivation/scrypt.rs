@@ -10,7 +10,9 @@ use crate::material::{MaterialError, MaterialErrorKind};
 /// Maximum memory. OpenSSL writes keys that need 16 MiB, and reads those that need up to 32 MiB.
 const MEMORY_MAX: u64 = 64 << 20;
 /// Maximum of memory times parallelism: the work.
-const WORK_MAX: u64 = 16 * MEMORY_MAX;
+const WORK_MAX: u64 = 4 * MEMORY_MAX;
+/// Maximum memory of the blocks of all computations, which exist at once.
+const BLOCKS_MAX: u64 = 1 << 20;
 
 /// Checked cost parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +37,7 @@ impl ScryptCost {
         let work = memory
             .and_then(|memory| memory.checked_mul(p))
             .filter(|work| *work <= WORK_MAX);
-        // Blocks of all computations exist at once.
-        let blocks = r.checked_mul(p).filter(|blocks| *blocks <= MEMORY_MAX / 128);
+        let blocks = r.checked_mul(p).filter(|blocks| *blocks <= BLOCKS_MAX / 128);
         match (work, blocks, usize::try_from(n), usize::try_from(r), usize::try_from(p)) {
             (Some(_), Some(_), Ok(n), Ok(r), Ok(p)) => Ok(Self { n, r, p }),
             _ => Err(MaterialError::new(

@@ -172,7 +172,9 @@ fn a_failed_tls_handshake_tries_the_next_address_and_then_fails() {
         (
             TlsFailure::Alert(40),
             ErrorCode::L_SSL,
-            "SSL handshake failed: handshake failure: SSL alert number 40 from the broker",
+            "SSL handshake failed: handshake failure: SSL alert number 40 from the broker: no cipher suite, curve or signature \
+             algorithm in common (ssl.cipher.suites, ssl.curves.list, ssl.sigalgs.list), or the broker requires a client \
+             certificate (ssl.certificate.location)",
         ),
         (
             TlsFailure::NotTls,

@@ -6,6 +6,7 @@
 use super::heartbeat_subscription::HeartbeatSubscription;
 use super::partitions::Partitions;
 use crate::error::ErrorCode;
+use crate::request::Attempts;
 use crate::sys::Instant;
 
 /// The interval of heartbeats before the coordinator has sent its own, in milliseconds.
@@ -18,7 +19,8 @@ pub(super) struct SentState {
     pub(super) owned: Partitions,
 }
 
-/// The state of heartbeats.
+/// The state of heartbeats. It records the request in flight itself, because the state that the request contains belongs to
+/// it.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     /// The heartbeat in flight, and the state in it.
@@ -27,10 +29,9 @@ pub(super) struct Heartbeat {
     pub(super) acknowledged: Option<SentState>,
     /// The time by which the next heartbeat is sent.
     pub(super) due: Instant,
-    /// No heartbeat is sent before this time.
-    pub(super) not_before: Instant,
+    /// The earliest time of the next heartbeat.
+    pub(super) attempts: Attempts,
     pub(super) interval_ms: u64,
-    pub(super) tries: u32,
     /// The coordinator has refused the subscription: it is not sent again.
     pub(super) subscription_refused: bool,
     /// The last error that was reported to the application.
@@ -43,9 +44,8 @@ impl Heartbeat {
             in_flight: None,
             acknowledged: None,
             due: Instant::ORIGIN,
-            not_before: Instant::ORIGIN,
+            attempts: Attempts::default(),
             interval_ms: FIRST_INTERVAL_MS,
-            tries: 0,
             subscription_refused: false,
             reported: None,
         }
@@ -59,7 +59,7 @@ impl Heartbeat {
 
     /// Ends the backoff and the refusal of a subscription, after a call of the application.
     pub(super) fn clear_backoff(&mut self, now: Instant) {
-        self.not_before = self.not_before.min(now);
+        self.attempts.hasten(now);
         self.subscription_refused = false;
         self.reported = None;
     }

@@ -20,8 +20,9 @@ use super::partitions::Partitions;
 use super::topic_names::TopicNames;
 use crate::cluster::{Cluster, TopicMeta, is_coordinator_error};
 use crate::config::ClientConfig;
+use crate::connection::Owner;
 use crate::consumer::group::actions::GroupAction;
-use crate::consumer::group::coordinator_connection::{CoordinatorConnection, GRACE_MS, new_id, tag};
+use crate::consumer::group::coordinator_connection::{CoordinatorConnection, GRACE_MS};
 use crate::consumer::group::poll_watch;
 use crate::consumer::group::topic_errors::TopicErrors;
 use crate::consumer::offsets::CommitIdentity;
@@ -29,6 +30,7 @@ use crate::consumer::units::{int32, millis};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
+use crate::request::{Attempts, RequestIds};
 use crate::sys::{Instant, Rng, earliest};
 
 /// The epoch of a member that joins.
@@ -37,8 +39,6 @@ const JOIN: i32 = 0;
 const LEAVE: i32 = -1;
 /// The epoch of a static member that leaves and may return: it keeps its partitions until its session ends.
 const LEAVE_FOR_A_WHILE: i32 = -2;
-/// The first version with regular expressions and with member ids that the member generates (KIP-1082).
-const FIRST_WITH_REGEX: i16 = 1;
 /// The minimum time after which an unanswered heartbeat is lost and the coordinator is looked up again, in milliseconds.
 const ANSWER_TIMEOUT_MS: u64 = 10_000;
 
@@ -414,7 +414,8 @@ impl ConsumerMember {
             Phase::Leaving(None) => false,
             Phase::Member => self.has_changes(),
         };
-        Some(if urgent { h.not_before } else { h.due.max(h.not_before) })
+        let not_before = h.attempts.next_at();
+        Some(if urgent { not_before } else { h.due.max(not_before) })
     }
 
     fn has_changes(&self) -> bool {
@@ -430,26 +431,26 @@ impl ConsumerMember {
         &mut self,
         ctx: &mut Ctx<'_>,
         to: &CoordinatorConnection<'_>,
-        last_id: &mut u64,
+        ids: &mut RequestIds,
     ) {
-        let Some(version) = to.versions.pick::<ConsumerGroupHeartbeatRequest>() else {
+        let Ok(version) = to.broker.version::<ConsumerGroupHeartbeatRequest>() else {
             return self.unsupported();
         };
         if std::mem::take(&mut self.pending_leave) {
             // The response is not needed.
-            let _ = self.send_leave(ctx, to, version, last_id);
+            let _ = self.send_leave(ctx, to, version, ids);
         }
         if self.next_heartbeat().is_some_and(|at| at <= ctx.now) {
             match self.phase {
-                Phase::Leaving(None) if self.owned.is_empty() => match self.send_leave(ctx, to, version, last_id) {
+                Phase::Leaving(None) if self.owned.is_empty() => match self.send_leave(ctx, to, version, ids) {
                     Some(id) => self.phase = Phase::Leaving(Some(id)),
                     None => self.on_left(),
                 },
-                _ => self.send_heartbeat(ctx, to, version, last_id),
+                _ => self.send_heartbeat(ctx, to, version, ids),
             }
         }
         if self.next_lookup().is_some_and(|at| at <= ctx.now) {
-            self.names.send_lookup(ctx, to, &self.target, last_id);
+            self.names.send_lookup(ctx, to, &self.target, ids);
         }
     }
 
@@ -458,7 +459,7 @@ impl ConsumerMember {
         ctx: &mut Ctx<'_>,
         to: &CoordinatorConnection<'_>,
         version: i16,
-        last_id: &mut u64,
+        ids: &mut RequestIds,
     ) -> Option<u64> {
         let request = ConsumerGroupHeartbeatRequest {
             group_id: to.group_id.to_owned(),
@@ -470,32 +471,37 @@ impl ConsumerMember {
             instance_id: self.instance_id.clone(),
             ..Default::default()
         };
-        let id = new_id(last_id);
-        let timeout = Duration::from_millis(GRACE_MS);
-        let sent = ctx
-            .connections
-            .send(to.key, ctx.now, tag(id), &request, version, timeout);
-        sent.ok().map(|()| id)
+        let tag = ids.next_tag(Owner::Group);
+        let sent = to
+            .broker
+            .send(ctx, tag, &request, version, Duration::from_millis(GRACE_MS));
+        sent.ok().map(|()| tag.id)
     }
 
-    fn send_heartbeat(&mut self, ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, version: i16, last_id: &mut u64) {
-        if version < FIRST_WITH_REGEX && !self.subscription.regex().is_empty() && !self.heartbeat.subscription_refused {
+    fn send_heartbeat(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        to: &CoordinatorConnection<'_>,
+        version: i16,
+        ids: &mut RequestIds,
+    ) {
+        if version < ConsumerGroupHeartbeatRequest::REGEX_SINCE
+            && !self.subscription.regex().is_empty()
+            && !self.heartbeat.subscription_refused
+        {
             let text = "subscribing by pattern with group.protocol=consumer needs brokers of Kafka 4.0 or later";
             self.report_once(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
             self.heartbeat.subscription_refused = true;
             return;
         }
         let (request, acknowledged) = self.compose(ctx, to, version);
-        let id = new_id(last_id);
+        let tag = ids.next_tag(Owner::Group);
         let answer_timeout = ANSWER_TIMEOUT_MS.max(2 * self.heartbeat.interval_ms);
         let timeout = Duration::from_millis(answer_timeout.min(millis(ctx.conf.socket_timeout_ms)));
-        match ctx
-            .connections
-            .send(to.key, ctx.now, tag(id), &request, version, timeout)
-        {
+        match to.broker.send(ctx, tag, &request, version, timeout) {
             Ok(()) => {
                 self.may_be_member = true;
-                self.heartbeat.in_flight = Some((id, acknowledged));
+                self.heartbeat.in_flight = Some((tag.id, acknowledged));
             }
             Err(_) => self.back_off(ctx),
         }
@@ -512,13 +518,13 @@ impl ConsumerMember {
         let everything = before.is_none();
         let subscribed = !subscription_refused && before.is_none_or(|b| b.subscription != self.subscription);
         let owned = before.is_none_or(|b| b.owned != self.owned);
-        let regex = subscribed && version >= FIRST_WITH_REGEX;
+        let regex = subscribed && version >= ConsumerGroupHeartbeatRequest::REGEX_SINCE;
         let assignor = Some(&ctx.conf.group_remote_assignor).filter(|a| everything && !a.is_empty());
         let rack = Some(&ctx.conf.client_rack).filter(|r| everything && !r.is_empty());
         let request = ConsumerGroupHeartbeatRequest {
             group_id: to.group_id.to_owned(),
             // A coordinator of version 0 generates the id.
-            member_id: match joins && self.incarnation == 0 && version < FIRST_WITH_REGEX {
+            member_id: match joins && self.incarnation == 0 && version < ConsumerGroupHeartbeatRequest::REGEX_SINCE {
                 true => String::new(),
                 false => self.member_id.clone(),
             },
@@ -546,10 +552,8 @@ impl ConsumerMember {
 
     /// Handles a failed heartbeat: the next one is delayed and contains everything.
     fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        let h = &mut self.heartbeat;
-        h.acknowledged = None;
-        h.not_before = ctx.now + ctx.retry_delay(h.tries);
-        h.tries = h.tries.saturating_add(1);
+        self.heartbeat.acknowledged = None;
+        self.heartbeat.attempts.back_off(ctx);
     }
 
     // ---------------------------------------------------------------- responses
@@ -585,9 +589,8 @@ impl ConsumerMember {
         let h = &mut self.heartbeat;
         let before = std::mem::replace(&mut h.acknowledged, sent.map(|(_, acknowledged)| acknowledged));
         let resubscribed = before.map(|b| b.subscription).as_ref() != h.acknowledged.as_ref().map(|s| &s.subscription);
-        h.tries = 0;
+        h.attempts = Attempts::default();
         h.reported = None;
-        h.not_before = Instant::ORIGIN;
         h.interval_ms = millis(response.heartbeat_interval_ms).max(1);
         h.due = ctx.now.plus_ms(h.interval_ms);
         let nothing = response
@@ -630,7 +633,7 @@ impl ConsumerMember {
         let joined = self.is_in();
         match code {
             ErrorCode::FENCED_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::GROUP_ID_NOT_FOUND if joined => {
-                self.heartbeat.not_before = ctx.now;
+                self.heartbeat.attempts.schedule(ctx.now);
                 self.on_lost();
             }
             ErrorCode::UNRELEASED_INSTANCE_ID => {
@@ -660,7 +663,7 @@ impl ConsumerMember {
                 if !code.action().is_retriable() {
                     // The cause needs an administrator: retry at the usual interval.
                     let later = ctx.now.plus_ms(self.heartbeat.interval_ms);
-                    self.heartbeat.not_before = self.heartbeat.not_before.max(later);
+                    self.heartbeat.attempts.delay(later);
                     self.report_once(Error::new(code, format!("ConsumerGroupHeartbeat failed: {text}")));
                 }
             }

@@ -2,30 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use ottla_protocol::Uuid;
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 
 use super::partitions::Partitions;
 use crate::cluster::Cluster;
-use crate::consumer::group::coordinator_connection::{CoordinatorConnection, new_id, tag};
-use crate::consumer::units::millis;
+use crate::connection::{Owner, Tag};
+use crate::consumer::group::coordinator_connection::CoordinatorConnection;
 use crate::context::Ctx;
 use crate::error::Error;
+use crate::request::{PendingRequest, ReadyBroker, RequestIds};
 use crate::sys::Instant;
 use crate::types::TopicPartition;
-
-/// The first Metadata version that looks topics up by id.
-const FIRST_BY_ID: i16 = 12;
 
 /// Names of topics by id, and the look-up of missing ones.
 #[derive(Debug, Default)]
 pub(super) struct TopicNames {
     names: BTreeMap<Uuid, Arc<str>>,
-    in_flight: Option<u64>,
-    not_before: Instant,
-    tries: u32,
+    lookup: PendingRequest,
 }
 
 impl TopicNames {
@@ -63,15 +58,13 @@ impl TopicNames {
 
     /// Ignores the look-up in flight, and ends its backoff.
     pub(super) fn reset_lookup(&mut self) {
-        self.in_flight = None;
-        self.not_before = Instant::ORIGIN;
-        self.tries = 0;
+        self.lookup = PendingRequest::default();
     }
 
     /// When to send the next look-up; `None` if no name is missing or one is in flight.
     pub(super) fn next_lookup(&self, target: &Partitions) -> Option<Instant> {
-        let wanted = self.in_flight.is_none() && self.missing(target).next().is_some();
-        wanted.then_some(self.not_before)
+        let next_at = self.lookup.next_at()?;
+        self.missing(target).next().map(|_| next_at)
     }
 
     /// Sends a look-up of the missing names.
@@ -80,39 +73,36 @@ impl TopicNames {
         ctx: &mut Ctx<'_>,
         to: &CoordinatorConnection<'_>,
         target: &Partitions,
-        last_id: &mut u64,
+        ids: &mut RequestIds,
     ) {
-        let Some(version) = to.versions.pick::<MetadataRequest>() else {
-            return self.back_off(ctx);
-        };
+        let tag = ids.next_tag(Owner::Group);
+        match self.send(ctx, to.broker, target, tag) {
+            Ok(()) => self.lookup.on_sent(to.broker.key, tag.id),
+            Err(error) => {
+                self.lookup.retry(ctx, error);
+            }
+        }
+    }
+
+    fn send(&self, ctx: &mut Ctx<'_>, broker: &ReadyBroker, target: &Partitions, tag: Tag) -> Result<(), Error> {
+        let version = broker.version::<MetadataRequest>()?;
         let by_id = |topic_id| MetadataRequestTopic {
             topic_id,
             name: None,
             ..Default::default()
         };
+        let is_by_id = version >= MetadataRequest::LOOKUP_BY_ID_SINCE;
         let request = MetadataRequest {
-            topics: (version >= FIRST_BY_ID).then(|| self.missing(target).map(by_id).collect()),
-            allow_auto_topic_creation: version < 4,
+            topics: is_by_id.then(|| self.missing(target).map(by_id).collect()),
+            allow_auto_topic_creation: version < MetadataRequest::AUTO_CREATION_FLAG_SINCE,
             ..Default::default()
         };
-        let id = new_id(last_id);
-        let timeout = Duration::from_millis(millis(ctx.conf.socket_timeout_ms));
-        match ctx
-            .connections
-            .send(to.key, ctx.now, tag(id), &request, version, timeout)
-        {
-            Ok(()) => self.in_flight = Some(id),
-            Err(_) => self.back_off(ctx),
-        }
-    }
-
-    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.not_before = ctx.now + ctx.retry_delay(self.tries);
-        self.tries = self.tries.saturating_add(1);
+        let timeout = ctx.socket_timeout();
+        broker.send(ctx, tag, &request, version, timeout)
     }
 
     pub(super) fn is_lookup(&self, id: u64) -> bool {
-        self.in_flight == Some(id)
+        self.lookup.is_in_flight(id)
     }
 
     /// Handles the result of a look-up. Names that are still missing are looked up again, as brokers learn of topics at
@@ -123,15 +113,22 @@ impl TopicNames {
         target: &Partitions,
         result: Result<MetadataResponse, Error>,
     ) {
-        self.in_flight = None;
+        self.lookup.on_outcome();
+        let response = match result {
+            Ok(response) => response,
+            Err(error) => {
+                self.lookup.retry(ctx, error);
+                return;
+            }
+        };
         let wanted: BTreeSet<Uuid> = self.missing(target).collect();
-        for topic in result.into_iter().flat_map(|r| r.topics) {
+        for topic in response.topics {
             if let Some(name) = topic.name.filter(|_| wanted.contains(&topic.topic_id)) {
                 self.names.insert(topic.topic_id, name.into());
             }
         }
         if self.missing(target).next().is_some() {
-            self.back_off(ctx);
+            self.lookup.postpone(ctx);
         }
     }
 }

@@ -217,12 +217,13 @@ pub(super) fn pkcs12(
 ) -> Zeroizing<Vec<u8>> {
     let algorithm = hash.algorithm();
     let block_len = algorithm.block_len();
-    let repeated = |bytes: &[u8]| -> Vec<u8> {
-        let len = bytes.len().div_ceil(block_len) * block_len;
-        bytes.iter().copied().cycle().take(len).collect()
-    };
+    let whole = |len: usize| len.div_ceil(block_len) * block_len;
     let diversifier = vec![purpose as u8; block_len];
-    let mut input = Zeroizing::new([repeated(salt), repeated(password)].concat());
+    // Allocated once, so that no copy of the password stays in memory.
+    let mut input = Zeroizing::new(Vec::with_capacity(whole(salt.len()) + whole(password.len())));
+    for part in [salt, password] {
+        input.extend(part.iter().cycle().take(whole(part.len())));
+    }
     let mut derived = Zeroizing::new(Vec::with_capacity(len + hash.output_len()));
     while derived.len() < len {
         let mut first = digest::Context::new(algorithm);
@@ -233,11 +234,11 @@ pub(super) fn pkcs12(
             last = digest::digest(algorithm, last.as_ref());
         }
         derived.extend_from_slice(last.as_ref());
-        let addend = repeated(last.as_ref());
+        let addend: Vec<u8> = last.as_ref().iter().copied().cycle().take(block_len).collect();
         for block in input.chunks_exact_mut(block_len) {
             // The block as a big-endian number, plus the addend, plus 1.
             let mut carry = 1u16;
-            for (byte, add) in block.iter_mut().zip(addend.iter()).rev() {
+            for (byte, add) in block.iter_mut().zip(&addend).rev() {
                 carry += u16::from(*byte) + u16::from(*add);
                 *byte = carry.to_be_bytes()[1];
                 carry >>= 8;
