@@ -45,7 +45,10 @@ class Judging(unittest.TestCase):
                 ("consumer, one message a call", "rss", "rss_mib_max", 14.0, 14.1),
                 ("consumer, first message", "p50", "p50_us", 700.0, 701.0),
                 ("consumer, full queue", "own threads", "threads_max", 4, 5),
-                ("consumer, idle, 3 brokers", "cpu", "cpu_us_per_msg", 0.5, 0.51)]:
+                ("consumer, idle, 3 brokers", "cpu", "cpu_us_per_msg", 0.5, 0.51),
+                ("tls, 1 kB, copied", "cpu", "cpu_us_per_msg", 0.75, 0.76),
+                ("tls, a new client's first message", "p50", "p50_us", 700.0, 701.0),
+                ("tls, consumer, 1 kB", "rss", "rss_mib_max", 20.0, 20.5)]:
             for value, met in ((good, True), (bad, False)):
                 changed = table()
                 changed[name]["ottla"] |= figures(**{key: value})
