@@ -125,8 +125,8 @@ impl ProducerByHand {
                 let result = Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))]);
                 self.news.push_back(NetEvent::Resolved { lookup, result });
             }
-            // Only look-ups of canonical names request it.
-            NetAction::ResolveNames { .. } => {}
+            // Only look-ups of canonical names and TLS request them.
+            NetAction::ResolveNames { .. } | NetAction::RefreshCertificates => {}
             NetAction::Connect { conn, .. } => {
                 self.written = 0;
                 self.connected += 1;

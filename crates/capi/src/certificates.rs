@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Weak};
 
 use ottla_core::client::{Replacement, VerifyCallback};
-use ottla_core::error::{Error, ErrorCode};
+use ottla_core::error::Error;
 use ottla_core::event::expect_callbacks;
 use ottla_tls::material::{self, Encoding, MaterialError};
 

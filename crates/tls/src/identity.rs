@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustls::SignatureScheme;
+use rustls::{DistinguishedName, SignatureScheme};
 use rustls::client::ResolvesClientCert;
 use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
 
 use crate::notes::Notes;
 use crate::settings::{Identity, SettingsError};
-use crate::x509::der::Malformed;
+use crate::x509::der::{Malformed, Reader};
 use crate::x509::time::Timestamp;
 use crate::x509::{Certificate, names};
 
@@ -35,8 +35,8 @@ impl ResolvesClientCert for Anonymous {
 #[derive(Debug)]
 pub(crate) struct IdentityResolver {
     key: Arc<CertifiedKey>,
-    /// The issuers of the chain's certificates, in DER.
-    issuers: Vec<Vec<u8>>,
+    /// The issuers of the chain's certificates, as brokers name them.
+    issuers: Vec<DistinguishedName>,
     /// The leaf's issuer, for the log.
     issuer: String,
     notes: Arc<Notes>,
@@ -81,13 +81,22 @@ impl IdentityResolver {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = Timestamp(i64::try_from(now.as_secs()).unwrap_or(i64::MAX));
         warnings.extend(date_warning(&certificate, certificate_property, now));
-        let read = |c| Certificate::read(c).ok().map(|c: Certificate<'_>| c.issuer.to_vec());
+        let issuer = |c| Some(DistinguishedName::in_sequence(Certificate::read(c).ok()?.issuer));
         Ok(IdentityResolver {
-            issuers: chain.iter().filter_map(|c| read(c)).collect(),
+            issuers: chain.iter().filter_map(|c| issuer(c)).collect(),
             issuer: names::to_text(certificate.issuer),
             key: Arc::new(CertifiedKey::new(chain, signing)),
             notes,
         })
+    }
+}
+
+/// Returns the text of a name in DER.
+fn text_of_name(der: &[u8]) -> String {
+    let mut reader = Reader::new(der);
+    match reader.next() {
+        Ok(element) => names::to_text(element.content),
+        Err(_) => "(unreadable)".to_owned(),
     }
 }
 
@@ -106,9 +115,9 @@ fn date_warning(certificate: &Certificate<'_>, property: &str, now: Timestamp) -
 
 impl ResolvesClientCert for IdentityResolver {
     fn resolve(&self, accepted: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        let fits = accepted.is_empty() || self.issuers.iter().any(|issuer| accepted.contains(&issuer.as_slice()));
+        let fits = accepted.is_empty() || self.issuers.iter().any(|issuer| accepted.contains(&issuer.as_ref()));
         if !fits {
-            let accepted: Vec<String> = accepted.iter().map(|name| names::to_text(name)).collect();
+            let accepted: Vec<String> = accepted.iter().map(|name| text_of_name(name)).collect();
             self.notes.add(format!(
                 "No matching issuer found in server trusted certificate authorities, not sending any client certificates: \
                  the certificate's issuer is {}, the broker accepts {}",

@@ -241,15 +241,18 @@ impl Session {
         let mut ciphertext = self.inbox.get(self.start..self.end).unwrap_or_default();
         let consumed = self.conn.read_tls(&mut ciphertext)?;
         self.start += consumed;
-        if consumed == 0 {
-            // Bytes after close_notify are ignored (RFC 8446, section 6.1).
-            self.start = self.end;
-            self.at_end = true;
+        match self.conn.process_new_packets() {
+            Ok(state) if state.peer_has_closed() => {
+                // Bytes after close_notify are ignored (RFC 8446, section 6.1).
+                self.start = self.end;
+                self.at_end = true;
+                Ok(())
+            }
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let _ = self.flush(socket);
+                Err(error.into())
+            }
         }
-        if let Err(error) = self.conn.process_new_packets() {
-            let _ = self.flush(socket);
-            return Err(error.into());
-        }
-        Ok(())
     }
 }

@@ -72,7 +72,7 @@ fn unknown(name: &str) -> NamesError {
         name.get(..absent.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(absent))
     };
-    let fault = match ABSENT.iter().any(|absent| begins(absent)) {
+    let fault = match ABSENT.iter().any(begins) {
         true => "is not supported for key exchange",
         false => "is not a known curve",
     };

@@ -220,7 +220,7 @@ pub(super) fn pkcs12(
     let whole = |len: usize| len.div_ceil(block_len) * block_len;
     let diversifier = vec![purpose as u8; block_len];
     // Allocated once, so that no copy of the password stays in memory.
-    let mut input = Zeroizing::new(Vec::with_capacity(whole(salt.len()) + whole(password.len())));
+    let mut input = Zeroizing::new(Vec::<u8>::with_capacity(whole(salt.len()) + whole(password.len())));
     for part in [salt, password] {
         input.extend(part.iter().cycle().take(whole(part.len())));
     }

@@ -157,7 +157,10 @@ fn excessive_iterations_of_the_mac_are_refused() {
     let mut data = read("stores/openssl.p12");
     // The end of the store: the salt, OCTET STRING of 8 bytes, and 2048 iterations, INTEGER of 2. The length stays.
     let start = data.len() - 14;
-    assert_eq!((data[start..start + 2].to_vec(), data[start + 10..].to_vec()), (vec![4, 8], vec![2, 2, 8, 0]));
+    assert_eq!(
+        (data[start..start + 2].to_vec(), data[start + 10..].to_vec()),
+        (vec![4, 8], vec![2, 2, 8, 0])
+    );
     data.truncate(start);
     data.extend([4, 6, 1, 2, 3, 4, 5, 6, 2, 4, 0x7f, 0xff, 0xff, 0xff]);
     assert_eq!(refused(&data, "secret").kind(), Kind::LimitExceeded);
