@@ -83,10 +83,10 @@ class Certificate:
         return self
 
     def dates(self):
-        """Returns the first and the last second of validity, such as `2026-11-24 20:57:14Z`."""
+        """Returns the first and the last second of validity, such as `2026-11-24 20:57:14 UTC`."""
         out = openssl("x509", "-in", self.certificate, "-noout", "-dates", "-dateopt", "iso_8601")
         found = dict(line.split("=", 1) for line in out.splitlines())
-        return found["notBefore"], found["notAfter"]
+        return tuple(found[name].replace("Z", " UTC") for name in ("notBefore", "notAfter"))
 
     # -- the same key and certificate in other forms
 

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::SignatureScheme;
 use zeroize::Zeroizing;
 
-use crate::material::{self, MaterialError};
+use crate::material::{self, MaterialError, MaterialErrorKind};
 use crate::names;
 use crate::roots::CaStore;
 use crate::verify::{RevocationLists, VerifyCallback};
@@ -217,18 +217,24 @@ impl Settings {
             const NAME: &str = "ssl.key.location";
             let bytes = Zeroizing::new(read(NAME, location)?);
             let parsed = material::private_key_from_pem(&bytes, password);
-            key = Some((NAME, parsed.map_err(|e| in_file(NAME, location, &e))?));
+            let fail = |e: MaterialError| error(NAME, format_args!("{location}: {e}{}", password_hint(&e, KEY_PASSWORD)));
+            key = Some((NAME, parsed.map_err(fail)?));
         }
         if let Some(pem) = &self.key_pem {
             const NAME: &str = "ssl.key.pem";
             let parsed = material::private_key_from_pem(pem.as_bytes(), password);
-            key = Some((NAME, parsed.map_err(|e| error(NAME, e))?));
+            let fail = |e: MaterialError| error(NAME, format_args!("{e}{}", password_hint(&e, KEY_PASSWORD)));
+            key = Some((NAME, parsed.map_err(fail)?));
         }
         if let Some(location) = &self.keystore_location {
             const NAME: &str = "ssl.keystore.location";
             let bytes = Zeroizing::new(read(NAME, location)?);
             let password = self.keystore_password.as_ref().map_or("", |p| p.as_str());
-            let store = material::keystore_from_pkcs12(&bytes, password).map_err(|e| in_file(NAME, location, &e))?;
+            let fail = |e: MaterialError| {
+                let hint = password_hint(&e, "ssl.keystore.password");
+                error(NAME, format_args!("{location}: {e}{hint}"))
+            };
+            let store = material::keystore_from_pkcs12(&bytes, password).map_err(fail)?;
             let Some(own) = store.key else {
                 return Err(error(NAME, format_args!("{location}: the keystore contains no private key")));
             };
@@ -284,6 +290,7 @@ impl Settings {
 const PROBE: &str = "probe";
 const CERTIFICATE: &str = "ssl_certificate";
 const KEY: &str = "ssl_key";
+const KEY_PASSWORD: &str = "ssl.key.password";
 
 /// Reads a file.
 fn read(property: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> {
@@ -297,6 +304,14 @@ fn read(property: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> {
         return Err(error(property, format_args!("{path}: the file has {size} bytes, more than {MAX_FILE}")));
     }
     fs::read(path).map_err(fail)
+}
+
+/// Returns the end of an error's text that names the password's property, where the password is at fault.
+fn password_hint(cause: &MaterialError, property: &str) -> String {
+    match cause.kind() {
+        MaterialErrorKind::PasswordNeeded | MaterialErrorKind::WrongPassword => format!(": check {property}"),
+        _ => String::new(),
+    }
 }
 
 fn in_file(property: &'static str, path: &str, cause: &MaterialError) -> SettingsError {
