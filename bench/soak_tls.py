@@ -93,7 +93,7 @@ class Materials(tls.Materials):
             kafka.tool("kafka.admin.ConfigCommand", "--bootstrap-server", cluster.bootstrap, "--alter", "--entity-type", "brokers",
                        "--entity-name", node, "--add-config", f"listener.name.mtls.ssl.keystore.location={made.keystore}")
 
-    def client(self):
+    def client_properties(self):
         return ["security.protocol=ssl", f"ssl.ca.location={self.authorities}",
                 f"ssl.certificate.location={self.certificate}", f"ssl.key.location={self.key}"]
 
@@ -122,7 +122,7 @@ def soaked(cluster, made, topic, args):
     every_s = args.minutes * 60 / (RENEWALS + 5)
     made.lifetime_s = round(args.minutes * 60 * 0.45) + 5
     made.renew_producer(made.ca)
-    own = [f"bootstrap.servers={cluster.bootstrap_of('MTLS')}", *made.client()]
+    own = [f"bootstrap.servers={cluster.bootstrap_of('MTLS')}", *made.client_properties()]
     producer = soak.Producer(cluster, topic, args.messages, args.messages / (args.minutes * 60), [*PROPERTIES, *own, *args.set])
     taken, found = [], []
     try:
@@ -191,7 +191,7 @@ def run(args):
         cluster.wait_until_up()
 
         def read_over_tls(cluster, topic):
-            return readback.read_by_library(cluster, topic, f"bootstrap.servers={cluster.bootstrap_of('MTLS')}", *made.client())
+            return readback.read_by_library(cluster, topic, cluster.bootstrap_of("MTLS"), made.client_properties())
         # The certificate of the last renewal is about to expire.
         made.renew_producer(made.ca)
         found += soak.read_back(cluster, topic, reports, lambda text: print(text, flush=True), [read_over_tls, *soak.READERS])

@@ -130,9 +130,9 @@ def check(rows, reports):
     return found, digest
 
 
-def read_by_library(cluster, topic, *properties):
-    """All rows as kcat reads them with the library under test; `properties` may name other addresses."""
-    command = ["kcat", "-b", cluster.bootstrap, "-C", "-t", topic, "-e", "-q", "-o", "beginning", "-f", "%p %o %s\n"]
+def read_by_library(cluster, topic, brokers=None, properties=()):
+    """All rows as kcat reads them with the library under test, from `brokers` in place of the plaintext listener."""
+    command = ["kcat", "-b", brokers or cluster.bootstrap, "-C", "-t", topic, "-e", "-q", "-o", "beginning", "-f", "%p %o %s\n"]
     command += [flag for setting in properties for flag in ("-X", setting)]
     process = support.start(*command, stdout=subprocess.PIPE)
     with process.stdout:
