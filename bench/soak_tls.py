@@ -38,8 +38,8 @@ RENEWALS = 10
 INTERVAL_MS, RECONNECT_MS = 500, 1000
 PROPERTIES = ("enable.idempotence=true", "message.timeout.ms=900000", f"ssl.certificate.refresh.interval.ms={INTERVAL_MS}",
               f"ssl.certificate.refresh.reconnect.ms={RECONNECT_MS}", "debug=security")
-# Lines of the producer's log: a connection is replaced; one is open, with the issuer of the broker's certificate.
-REPLACED = re.compile(r"\bSSLRENEW\b")
+# Lines of the log: a connection is replaced; one is open, with the broker's certificate.
+REPLACED = re.compile(r"\bSSLRENEW\b.* connection of \d+ms is replaced")
 CONNECTED = re.compile(r"\bCONNECTED\b.*over (?P<version>TLSv[\d.]+) .*peer (?P<peer>.*?),? (?:without|authenticated)")
 
 
