@@ -222,7 +222,8 @@ class Comparison:
             self.fill(topic, workload)
         count = workload.counted(self.count)
         command = [str(program), *self.reach(workload), "-t", topic, "-m", workload.mode, "-c", str(count)]
-        self.run(Row(workload.name, lambda: (command, topic), warm_ups=0 if workload.counts else 1))
+        warm_ups = 0 if workload.counts else 3 if workload.tls else 1
+        self.run(Row(workload.name, lambda: (command, topic), warm_ups=warm_ups))
         self.cluster.delete_topic(topic)
 
     def fill(self, topic, workload):
