@@ -217,7 +217,8 @@ impl Settings {
             const NAME: &str = "ssl.key.location";
             let bytes = Zeroizing::new(read(NAME, location)?);
             let parsed = material::private_key_from_pem(&bytes, password);
-            let fail = |e: MaterialError| error(NAME, format_args!("{location}: {e}{}", password_hint(&e, KEY_PASSWORD)));
+            let fail =
+                |e: MaterialError| error(NAME, format_args!("{location}: {e}{}", password_hint(&e, KEY_PASSWORD)));
             key = Some((NAME, parsed.map_err(fail)?));
         }
         if let Some(pem) = &self.key_pem {
