@@ -526,18 +526,41 @@ fn wrong_and_missing_passwords_name_their_property() {
     let key = include_str!("../testdata/keys/leaf.pbes2-aes-256-cbc.pem");
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata");
     let certificate = ca("CA").issue("alice", &[]).pem;
-    let own = Settings { certificate_pem: Some(certificate), ..Settings::default() };
+    let own = Settings {
+        certificate_pem: Some(certificate),
+        ..Settings::default()
+    };
     let location = Some(format!("{folder}/keys/leaf.pbes2-aes-256-cbc.pem"));
     let store = Some(format!("{folder}/stores/keytool.p12"));
     for (settings, property) in [
-        (Settings { key_pem: Some(key.to_owned().into()), ..own.clone() }, "ssl.key.password"),
-        (Settings { key_location: location.clone(), ..own.clone() }, "ssl.key.password"),
         (
-            Settings { key_location: location, key_password: Some("x".to_owned().into()), ..own.clone() },
+            Settings {
+                key_pem: Some(key.to_owned().into()),
+                ..own.clone()
+            },
             "ssl.key.password",
         ),
         (
-            Settings { keystore_location: store, keystore_password: Some("x".to_owned().into()), ..own },
+            Settings {
+                key_location: location.clone(),
+                ..own.clone()
+            },
+            "ssl.key.password",
+        ),
+        (
+            Settings {
+                key_location: location,
+                key_password: Some("x".to_owned().into()),
+                ..own.clone()
+            },
+            "ssl.key.password",
+        ),
+        (
+            Settings {
+                keystore_location: store,
+                keystore_password: Some("x".to_owned().into()),
+                ..own
+            },
             "ssl.keystore.password",
         ),
     ] {
