@@ -52,6 +52,10 @@ CONSUME = {
 
 # Where files are kept in memory, and how much of it a run's brokers may fill before they delete what was read.
 MEMORY, ROOM = Path("/dev/shm"), 12 << 30
+# Bytes that brokers store for a record besides its value, about.
+RECORD_MORE = 15
+# Runs of a row that are not measured.
+WARM_UPS = 3
 # By default brokers keep a topic's files for a minute after its deletion.
 BROKER = {"log.segment.delete.delay.ms": 500}
 
@@ -61,6 +65,13 @@ def cluster_of(brokers, port):
     roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM
     logs = MEMORY / f"ottla-bench-{port}" if roomy else None
     return kafka.Cluster(brokers, base_port=port, config=BROKER, logs=logs)
+
+
+def stored_max(workload, count, rounds, libraries):
+    """Returns about how many bytes brokers store at most for a producer's row. A topic that is not warm is deleted after
+    each run."""
+    runs = WARM_UPS + rounds * MORE_ROUNDS * libraries if workload.warm else 1
+    return runs * round(count * workload.share) * (workload.size + RECORD_MORE) * workload.replicas
 
 
 def touch(folder, size):
@@ -94,7 +105,7 @@ class Row:
     make_command: Callable
     after: Callable | None = None
     make_java: Callable | None = None
-    warm_ups: int = 3
+    warm_ups: int = WARM_UPS
     stores: int = 0
     varies: bool = False
 
@@ -362,6 +373,10 @@ def main():
         cluster = cluster_of(args.brokers, args.port)
     except (reference.Unavailable, kafka.Unavailable) as e:
         sys.exit(f"compare.py: {e}")
+    for workload in PRODUCERS:
+        if wanted(workload.name) and stored_max(workload, args.count, args.rounds, len(libraries)) > ROOM:
+            sys.exit(f"compare.py: the topic of \"{workload.name}\" grows beyond {ROOM >> 30} GiB with {len(libraries)} "
+                     f"libraries and {args.rounds} rounds: fewer --rounds")
     for needed in (args.program, args.lib / "librdkafka.so.1"):
         if not needed.exists():
             sys.exit(f"compare.py: {needed} is not there: make lib examples")

@@ -10,6 +10,6 @@ def ratio(ours, theirs, figure):
 
 
 def ratios(ours, theirs, figure):
-    """What one is to the other in each round; none where there was nothing to measure."""
+    """Returns the ratio in each round; none where there was nothing to measure."""
     rounds = list(zip(ours["rounds"][figure], theirs["rounds"][figure], strict=True))
     return [own / other for own, other in rounds] if all(other for _, other in rounds) else []

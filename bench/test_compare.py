@@ -77,6 +77,14 @@ class Judging(unittest.TestCase):
         self.assertIn("cpu_us_per_msg: 0.500, from 0.500 to 1.250, lower in 2 of 3 rounds", text)
         self.assertEqual(text.count("lower in"), 2)
 
+    def test_topic_that_stays_limits_the_rounds(self):
+        keeps = next(workload for workload in PRODUCERS if workload.warm)
+        self.assertLess(compare.stored_max(keeps, 500_000, rounds=5, libraries=2), compare.ROOM)
+        self.assertGreater(compare.stored_max(keeps, 500_000, rounds=6, libraries=4), compare.ROOM)
+        for workload in PRODUCERS:
+            if not workload.warm:
+                self.assertLess(compare.stored_max(workload, 500_000, rounds=100, libraries=4), compare.ROOM, workload.name)
+
     def test_build_needs_a_name_of_its_own_and_a_library(self):
         with tempfile.TemporaryDirectory() as folder:
             for text in (f"before={folder}", folder, f"={folder}"):
