@@ -479,3 +479,19 @@ impl Core {
         }
     }
 }
+
+/// Access to the managers for tests.
+#[cfg(test)]
+impl Core {
+    pub(crate) fn cluster(&mut self) -> &mut Cluster {
+        &mut self.cluster
+    }
+
+    pub(crate) fn connections(&mut self) -> &mut ConnectionTable {
+        &mut self.connections
+    }
+
+    pub(crate) fn consumer(&mut self) -> Option<&mut Consumer> {
+        self.consumer.as_mut()
+    }
+}

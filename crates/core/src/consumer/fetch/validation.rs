@@ -223,3 +223,6 @@ fn index(response: OffsetForLeaderEpochResponse) -> HashMap<(String, i32), Epoch
     });
     rows.collect()
 }
+
+#[cfg(test)]
+mod tests;

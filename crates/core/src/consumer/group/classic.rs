@@ -869,3 +869,6 @@ fn send_leave(ctx: &mut Ctx<'_>, to: &CoordinatorConnection<'_>, member_id: Stri
         .send(to.key, ctx.now, tag(id), &request, version, timeout);
     sent.ok().map(|()| id)
 }
+
+#[cfg(test)]
+mod tests;

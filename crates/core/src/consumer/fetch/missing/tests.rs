@@ -3,15 +3,14 @@
 use ottla_protocol::api::consumer_group_heartbeat::ConsumerGroupHeartbeatRequest;
 use ottla_protocol::api::join_group::JoinGroupRequest;
 
-use super::builders::data;
-use super::harness::*;
 use crate::consumer::Command;
 use crate::error::ErrorCode;
 use crate::event::Event;
+use crate::test_kit::{Got, World};
 use crate::types::{PartitionOffset, TopicPartition};
 
 fn world(settings: &[(&str, &str)]) -> World {
-    let mut w = World::new(settings, &[("auto.offset.reset", "earliest")]);
+    let mut w = World::consumer(settings, &[("auto.offset.reset", "earliest")]);
     w.add_topic("t", &[1]);
     w
 }
@@ -35,18 +34,12 @@ fn partition_missing_in_metadata_is_fetched_after_a_refresh() {
     let mut w = world(&[]);
     w.assign(&[("t", 0, 0)]).unwrap();
     w.run_ms(500);
-    w.model.get_mut("t").unwrap().leaders.push((2, 1));
+    w.add_partition("t", 2);
     w.assign(&[("t", 1, 0)]).unwrap();
-    let mut fetched = Vec::new();
-    for _ in 0..5 {
-        w.run_ms(100);
-        if let Some((asked, _, parts)) = w.next_fetch() {
-            w.answer_fetch(&asked, parts.iter().map(|(p, at)| data(*p, *at, &[])).collect());
-            fetched.extend(parts);
-        }
-        assert_eq!(errors(&mut w), []);
-    }
-    assert!(fetched.contains(&(1, 0)), "{fetched:?}");
+    w.run_ms(1000);
+    assert_eq!(errors(&mut w), []);
+    let fetched = std::iter::from_fn(|| w.next_fetch()).flat_map(|(_, _, parts)| parts);
+    assert!(fetched.into_iter().any(|part| part == (1, 0)));
 }
 
 #[test]
@@ -74,22 +67,21 @@ fn unknown_partition_is_reported_after_a_refresh() {
 fn invalid_subscribed_topic_is_reported_once() {
     for protocol in ["classic", "consumer"] {
         let mut w = world(&[("group.protocol", protocol)]);
-        let topics = vec!["#!$".to_owned(), "t".to_owned()];
-        let reply = w.call(|reply| Command::Subscribe { topics, reply });
-        reply.try_take().unwrap().unwrap();
+        w.subscribe(&["#!$", "t"]).unwrap();
         w.run_ms(1000);
         match protocol {
             "classic" => assert!(w.next::<JoinGroupRequest>().is_some()),
             _ => assert!(w.next::<ConsumerGroupHeartbeatRequest>().is_some()),
         }
         w.run_ms(30_000);
-        let notices = w.queue.extract(|event| matches!(event, Event::Partition(_)));
+        let queue = w.shared.consumer_queue.clone();
+        let notices = queue.extract(|event| matches!(event, Event::Partition(_)));
         let of = |event: &Event| match event {
             Event::Partition(notice) => (notice.tp.as_ref().map(|tp| tp.topic.to_string()), notice.error.code),
             _ => unreachable!("only notices were extracted"),
         };
-        let told: Vec<_> = notices.iter().map(of).collect();
+        let reported: Vec<_> = notices.iter().map(of).collect();
         let want = [(Some("#!$".to_owned()), ErrorCode::TOPIC_EXCEPTION)];
-        assert_eq!(told, want, "{protocol}");
+        assert_eq!(reported, want, "{protocol}");
     }
 }
