@@ -825,3 +825,6 @@ fn set_availability(queue: &TopicQueue, meta: &TopicMeta) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,5 +23,5 @@ mod world;
 pub(crate) use clock::{EPOCH_MS, VirtualClock};
 pub(crate) use consumer::{Fetch, Got, record, take_from, take_one_from};
 pub(crate) use network::{Arrival, Network};
-pub(crate) use producer::{Report, values_of};
+pub(crate) use producer::{Report, Sent, broker_error, report, strings};
 pub(crate) use world::World;

@@ -68,8 +68,8 @@ struct Link {
     node: i32,
     /// Frames that the kernel has taken.
     written: u64,
-    /// Frames in the socket's full send buffer.
-    unwritten: VecDeque<Bytes>,
+    /// Requests that wait for room in the socket's send buffer.
+    unwritten: VecDeque<Arrival>,
     /// Requests that the cluster has not received, in order.
     inbox: VecDeque<(Arrival, Passage)>,
     /// Requests that the cluster has received and not answered.
@@ -86,9 +86,11 @@ pub(crate) struct Network {
     unseen: Vec<Arrival>,
     /// Every request, in order of arrival.
     all: Vec<Arrival>,
+    /// The requests of `all` that [`take_new`](Self::take_new) has returned.
+    taken: usize,
     pub(super) peers: Peers,
-    /// Sockets take no bytes while this is false.
-    pub(crate) kernel_takes: bool,
+    /// Sockets take no request of this API, nor those behind it.
+    blocked: Option<ApiKey>,
     /// Attempts to connect neither succeed nor fail while this is true.
     pub(crate) connects_hang: bool,
     /// Names that have no address.
@@ -120,8 +122,9 @@ impl Network {
             held: Vec::new(),
             unseen: Vec::new(),
             all: Vec::new(),
+            taken: 0,
             peers: Peers::default(),
-            kernel_takes: true,
+            blocked: None,
             connects_hang: false,
             nameless: BTreeSet::new(),
             looked_up: Vec::new(),
@@ -188,24 +191,24 @@ impl Network {
 
     fn send(&mut self, conn: ConnId, frame: Frame, now: Instant) {
         let Some(link) = self.links.get_mut(&conn) else { return };
-        link.unwritten.push_back(frame.into_bytes().slice(4..));
-        if self.kernel_takes {
-            self.write(conn, now);
-        }
+        let arrival = Arrival::new(conn, link.node, frame.into_bytes().slice(4..), now);
+        self.unseen.push(arrival.clone());
+        self.all.push(arrival.clone());
+        link.unwritten.push_back(arrival);
+        self.write(conn, now);
     }
 
-    /// Makes the kernel take all frames of a connection.
+    /// Makes the kernel take the frames of a connection.
     fn write(&mut self, conn: ConnId, now: Instant) {
         let Some(link) = self.links.get_mut(&conn) else { return };
-        while let Some(frame) = link.unwritten.pop_front() {
+        let blocked = self.blocked;
+        let taken = |arrival: &mut Arrival| Some(arrival.key) != blocked;
+        while let Some(arrival) = link.unwritten.pop_front_if(taken) {
             link.written += 1;
-            let arrival = Arrival::new(conn, link.node, frame, now);
             let passage = match self.held.contains(&arrival.key) {
                 true => Passage::Held,
                 false => Passage::Free,
             };
-            self.unseen.push(arrival.clone());
-            self.all.push(arrival.clone());
             link.inbox.push_back((arrival, passage));
         }
         let (begun, done) = (link.written, link.written);
@@ -355,6 +358,13 @@ impl Network {
         Some(self.unseen.remove(index))
     }
 
+    /// Takes the request at an index of those of an API that [`next`](Self::next) has not returned.
+    pub(crate) fn take_unseen(&mut self, key: ApiKey, index: usize) -> Arrival {
+        let of_api = (0..).zip(&self.unseen).filter(|(_, a)| a.key == key);
+        let (at, _) = of_api.into_iter().nth(index).expect("a request at this index");
+        self.unseen.remove(at)
+    }
+
     /// Returns the requests that [`next`](Self::next) has not returned, in order of arrival.
     pub(crate) fn unseen(&self) -> &[Arrival] {
         &self.unseen
@@ -363,6 +373,13 @@ impl Network {
     /// Returns every request so far, in order of arrival.
     pub(crate) fn all(&self) -> &[Arrival] {
         &self.all
+    }
+
+    /// Returns every request since the last call, in order of arrival.
+    pub(crate) fn take_new(&mut self) -> Vec<Arrival> {
+        let new = self.all[self.taken..].to_vec();
+        self.taken = self.all.len();
+        new
     }
 
     pub(crate) fn is_open(&self, conn: ConnId) -> bool {
@@ -374,14 +391,14 @@ impl Network {
         self.links.values().map(|link| link.node).collect()
     }
 
-    /// Returns the number of frames that wait for room in send buffers.
-    pub(crate) fn unwritten(&self) -> usize {
-        self.links.values().map(|link| link.unwritten.len()).sum()
+    /// Makes sockets take no request of this API any more, nor those behind it.
+    pub(crate) fn block(&mut self, key: ApiKey) {
+        self.blocked = Some(key);
     }
 
-    /// Makes kernels take bytes again, those that wait first.
+    /// Makes sockets take requests again, those that wait first.
     pub(crate) fn unblock(&mut self, now: Instant) {
-        self.kernel_takes = true;
+        self.blocked = None;
         for conn in self.links.keys().copied().collect::<Vec<_>>() {
             self.write(conn, now);
         }

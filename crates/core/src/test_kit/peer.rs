@@ -8,8 +8,10 @@ use ottla_protocol::api::add_partitions_to_txn::{AddPartitionsToTxnRequest, AddP
 use ottla_protocol::api::delete_records::{DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic};
 use ottla_protocol::api::end_txn::EndTxnRequest;
 use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
+use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupRequestProtocol};
 use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
+use ottla_protocol::api::sync_group::SyncGroupRequest;
 use ottla_protocol::compression::Codec;
 use ottla_protocol::{Records, Request, decode_response, encode_request};
 
@@ -157,20 +159,50 @@ impl World {
         assert_eq!(response.topics[0].partitions[0].error_code, 0);
     }
 
-    /// Begins a transaction of another producer with a record in each partition of `t` that is listed. Returns its
-    /// producer id and epoch.
-    pub(crate) fn begin_transaction(&mut self, id: &str, records: &[(i32, &str)]) -> (i64, i16) {
-        let node = self.transaction_coordinator(id);
-        let init = InitProducerIdRequest {
+    /// Initializes a transactional id, as another producer does. Returns its producer id and epoch.
+    pub(crate) fn init_transactions_of(&mut self, id: &str) -> (i64, i16) {
+        let request = InitProducerIdRequest {
             transactional_id: Some(id.into()),
             transaction_timeout_ms: 60_000,
             producer_id: -1,
             producer_epoch: -1,
             ..Default::default()
         };
-        let own = self.peer_call(node, &init, 4);
+        let own = self.peer_call(self.transaction_coordinator(id), &request, 4);
         assert_eq!(own.error_code, 0);
-        let producer = (own.producer_id, own.producer_epoch);
+        (own.producer_id, own.producer_epoch)
+    }
+
+    /// Makes another client the only member of group `g`, in generation 1. `node` is the coordinator.
+    pub(crate) fn join_as_only_member(&mut self, node: i32) {
+        let mut request = JoinGroupRequest {
+            group_id: "g".into(),
+            session_timeout_ms: 1_000_000,
+            rebalance_timeout_ms: 1_000_000,
+            protocol_type: "consumer".into(),
+            protocols: vec![JoinGroupRequestProtocol {
+                name: "range".into(),
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        request.member_id = self.peer_call(node, &request, 5).member_id;
+        let joined = self.peer_call(node, &request, 5);
+        assert_eq!((joined.error_code, joined.generation_id), (0, 1));
+        let request = SyncGroupRequest {
+            group_id: "g".into(),
+            generation_id: 1,
+            member_id: request.member_id,
+            ..Default::default()
+        };
+        assert_eq!(self.peer_call(node, &request, 3).error_code, 0);
+    }
+
+    /// Begins a transaction of another producer with a record in each partition of `t` that is listed. Returns its
+    /// producer id and epoch.
+    pub(crate) fn begin_transaction(&mut self, id: &str, records: &[(i32, &str)]) -> (i64, i16) {
+        let node = self.transaction_coordinator(id);
+        let producer = self.init_transactions_of(id);
         let topics = vec![AddPartitionsToTxnTopic {
             name: "t".into(),
             partitions: records.iter().map(|(p, _)| *p).collect(),

@@ -354,6 +354,25 @@ impl World {
         self.drive();
     }
 
+    /// Makes sockets take no Produce request.
+    pub(crate) fn block_produce(&mut self) {
+        self.net.block(ApiKey::PRODUCE);
+    }
+
+    /// Makes sockets take all requests again.
+    pub(crate) fn unblock(&mut self) {
+        self.net.unblock(self.now);
+        self.drive();
+    }
+
+    /// Closes all connections, as brokers do with idle ones.
+    pub(crate) fn close_all_connections(&mut self) {
+        for broker in self.brokers().broker_ids().collect::<Vec<_>>() {
+            self.brokers().close_connections(broker);
+        }
+        self.net.poll(self.now);
+    }
+
     /// Passes a held request on to the cluster.
     pub(crate) fn serve(&mut self, arrival: &Arrival) {
         self.net.serve(arrival, self.now);
@@ -374,9 +393,12 @@ impl World {
 
     /// Fails a held request at the cluster.
     pub(crate) fn fail(&mut self, arrival: &Arrival, action: FaultAction) {
-        let fault = Fault { action, delay_us: 0 };
-        let broker = BrokerId(arrival.node);
-        self.brokers().push_fault(Some(broker), arrival.key, fault);
+        // A fault for a request that is lost would apply to the next one.
+        if self.net.is_open(arrival.conn) {
+            let fault = Fault { action, delay_us: 0 };
+            let broker = BrokerId(arrival.node);
+            self.brokers().push_fault(Some(broker), arrival.key, fault);
+        }
         self.serve(arrival);
     }
 }

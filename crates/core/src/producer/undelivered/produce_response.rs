@@ -414,3 +414,6 @@ fn follow_hint(
         address,
     )
 }
+
+#[cfg(test)]
+mod tests;

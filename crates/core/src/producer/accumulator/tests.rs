@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 use std::thread;
 
-use super::super::tests::fake_brokers::{EPOCH_MS, FakeClock};
 use super::*;
 use crate::config::{Conf, TopicConfig};
 use crate::records::{HeadersIn, Payload};
-use crate::types::{ClientKind, PARTITION_UA, TopicHooks};
+use crate::test_kit::{EPOCH_MS, VirtualClock, World};
+use crate::types::{ClientKind, PARTITION_UA, PersistStatus, TopicHooks};
 
-fn accumulator(settings: &[(&str, &str)]) -> (Arc<Accumulator>, Arc<FakeClock>, TopicConfig) {
+fn accumulator(settings: &[(&str, &str)]) -> (Arc<Accumulator>, Arc<VirtualClock>, TopicConfig) {
     let mut conf = Conf::new();
     for (name, value) in settings {
         conf.set(name, *value).unwrap();
     }
     let (conf, topic) = conf.finalize(ClientKind::Producer).unwrap();
-    let hand = Arc::new(FakeClock::default());
+    let hand = Arc::new(VirtualClock::default());
     let acc = Accumulator::new(&conf, DeliveryMode::All, hand.clone(), hand.clone());
     (Arc::new(acc), hand, topic)
 }
@@ -246,19 +246,19 @@ fn records_produced_during_a_flush_wake_the_clients_thread() {
         acc.take_ready(&mut ids);
         ids.clear();
         assert!(acc.set_wake_time(Some(Instant::ORIGIN.plus_ms(50_000))));
-        hand.wakes.store(0, Ordering::Relaxed);
+        hand.wakes()
     };
-    let woken = || hand.wakes.load(Ordering::Relaxed) > 0;
-    rest();
+    let woken_since = |before| hand.wakes() > before;
+    let before = rest();
     acc.flush_begin();
-    assert!(woken(), "by the flush");
-    rest();
+    assert!(woken_since(before), "by the flush");
+    let before = rest();
     acc.produce(&topic, 0, record()).unwrap();
-    assert!(woken(), "by the record");
-    rest();
+    assert!(woken_since(before), "by the record");
+    let before = rest();
     acc.flush_end();
     acc.produce(&topic, 1, record()).unwrap();
-    assert!(!woken(), "not by one after it");
+    assert!(!woken_since(before), "not by one after it");
 }
 
 /// A thread that waits for memory when the transaction fails must not add its record to the next transaction.
@@ -283,4 +283,28 @@ fn blocked_record_is_refused_when_the_transaction_ends() {
     assert_eq!(acc.outstanding(), 0);
     acc.set_in_transaction(true);
     acc.produce(&topic, 0, record()).unwrap();
+}
+
+/// A call that checks for a fatal error before it is raised may add its record after the queue was purged for it.
+#[test]
+fn record_that_is_added_while_a_fatal_error_is_raised_is_purged() {
+    let settings = [
+        ("enable.gapless.guarantee", "true"),
+        ("enable.idempotence", "true"),
+        ("linger.ms", "0"),
+    ];
+    let mut w = World::one_partition(&settings, &[]);
+    w.produce("t", 0, "in flight").unwrap();
+    w.drive();
+    w.refuse(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
+    assert!(w.fatal().is_some());
+    assert_eq!(w.reports().len(), 1);
+    w.accumulator().set_refusal(FATAL, false);
+    w.produce("t", 0, "racing").unwrap();
+    w.accumulator().set_refusal(FATAL, true);
+    w.run_ms(10_000);
+    assert!(w.sent().is_empty(), "{:?}", w.sent_values());
+    let reports = w.reports();
+    assert_eq!((reports.len(), reports[0].error), (1, ErrorCode::L_PURGE_QUEUE));
+    assert_eq!(reports[0].status, PersistStatus::NotPersisted);
 }

@@ -1,8 +1,13 @@
 //! The reports and retries for each error with which a record is not delivered, compared with `docs/ERRORS.md`.
 
-use super::harness::World;
-use super::*;
-use crate::error::Error;
+use ottla_mock::{ApiKey, FaultAction};
+
+use crate::error::ErrorCode;
+use crate::test_kit::{Report, World, broker_error, report};
+use crate::types::PersistStatus::{self, NotPersisted, Persisted, PossiblyPersisted};
+use crate::types::offset;
+
+const INVALID: i64 = offset::INVALID;
 
 /// The outcome of a record when each request with it is rejected with the same code.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -98,47 +103,68 @@ const KINDS: [(Settings, Settings, bool); 3] = [
 fn begun(settings: &[(&str, &str)], topic: &[(&str, &str)]) -> World {
     let fixed = [("linger.ms", "0"), ("retry.backoff.ms", "100")];
     let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
-    let mut w = one_partition(&settings, topic);
+    let mut w = World::one_partition(&settings, topic);
     w.produce("t", 0, "first").unwrap();
-    while w.sent.is_empty() {
+    while w.sent().is_empty() {
         w.run_ms(1);
     }
-    w.acknowledge(0);
+    w.acknowledge();
     assert_eq!(w.reports().len(), 1);
     w
 }
 
-/// Refuses the oldest request of those that wait.
-fn refuse(w: &mut World, code: ErrorCode, base_offset: i64) {
+/// A broker's answer to the requests with a record.
+#[derive(Clone, Copy)]
+struct Rejection {
+    code: ErrorCode,
+    /// The base offset in the response, which is scripted unless it is -1.
+    base_offset: i64,
+}
+
+impl From<ErrorCode> for Rejection {
+    fn from(code: ErrorCode) -> Self {
+        Rejection { code, base_offset: -1 }
+    }
+}
+
+/// Rejects the oldest request of those that wait.
+fn reject(w: &mut World, Rejection { code, base_offset }: Rejection) {
     let sent = w.take_sent();
-    w.answer(&sent, |_, p| {
-        p.error_code = code.0 as i16;
-        p.base_offset = base_offset;
-    });
+    let error = broker_error(code);
+    match code {
+        _ if base_offset >= 0 => w.answer_produce(&sent, |p| {
+            p.error_code = error.0;
+            p.base_offset = base_offset;
+        }),
+        // The broker has the batch.
+        ErrorCode::DUPLICATE_SEQUENCE_NUMBER => w.treat(&sent, FaultAction::ErrorAfter(error)),
+        _ => w.treat(&sent, FaultAction::Error(error)),
+    }
 }
 
 /// The events of a record: requests with it, its report, a metadata request, and the fatal error.
-type Story = (usize, Report, bool, Option<Error>);
+type Story = (usize, Report, bool, Option<ErrorCode>);
 
 /// Rejects every request with a record, [`REFUSALS`] times at most, then accepts it.
-fn play(w: &mut World, code: ErrorCode, base_offset: i64) -> Story {
-    let asked = w.metadata_requests;
+fn play(w: &mut World, rejection: impl Into<Rejection>) -> Story {
+    let rejection = rejection.into();
+    let asked = w.count(ApiKey::METADATA);
     w.produce("t", 0, "a").unwrap();
     w.drive();
     let mut requests = 0;
     loop {
         if let Some(report) = w.reports().pop() {
             w.run_ms(150);
-            assert!(w.sent.is_empty(), "nothing is sent of a record that was reported");
-            return (requests, report, w.metadata_requests > asked, w.sender.take_fatal());
+            assert!(w.sent().is_empty(), "nothing is sent of a record that was reported");
+            return (requests, report, w.count(ApiKey::METADATA) > asked, w.fatal());
         }
-        if w.sent.is_empty() {
+        if w.sent().is_empty() {
             w.run_ms(1300);
         }
         requests += 1;
         match requests <= REFUSALS {
-            true => refuse(w, code, base_offset),
-            false => w.acknowledge(1),
+            true => reject(w, rejection),
+            false => w.acknowledge(),
         }
     }
 }
@@ -149,7 +175,7 @@ fn error_codes_of_brokers_have_the_documented_outcome() {
         for (settings, topic, is_idempotent) in KINDS {
             let case = format!("{code:?} {settings:?} {topic:?}");
             let mut w = begun(settings, topic);
-            let (requests, report, refreshed, fatal) = play(&mut w, *code, -1);
+            let (requests, report, refreshed, fatal) = play(&mut w, *code);
             let outcome = (report.error, report.status);
             let ok = (ErrorCode::NO_ERROR, Persisted);
             let expected = match if is_idempotent { *idempotent } else { *plain } {
@@ -162,16 +188,14 @@ fn error_codes_of_brokers_have_the_documented_outcome() {
             assert_eq!((requests, outcome), expected, "{case}");
             assert_eq!(refreshed, *refreshes, "{case}: metadata");
             assert_eq!(fatal, None, "{case}");
-            assert_eq!(w.accumulator.outstanding(), 0, "{case}");
+            assert_eq!(w.accumulator().outstanding(), 0, "{case}");
             // The partition continues.
             w.produce("t", 0, "next").unwrap();
             w.run_ms(1300);
-            w.acknowledge(2);
-            assert_eq!(
-                w.reports(),
-                [super::report("next", ErrorCode::NO_ERROR, Persisted, 2)],
-                "{case}"
-            );
+            w.acknowledge();
+            let reports = w.reports();
+            let next: Vec<_> = reports.iter().map(|r| (r.value.as_str(), r.error, r.status)).collect();
+            assert_eq!(next, [("next", ErrorCode::NO_ERROR, Persisted)], "{case}");
         }
     }
 }
@@ -184,7 +208,7 @@ fn codes_without_a_row_fail_as_not_persisted() {
         }
         for (settings, topic, _) in KINDS {
             let mut w = begun(settings, topic);
-            let (requests, report, refreshed, fatal) = play(&mut w, code, -1);
+            let (requests, report, refreshed, fatal) = play(&mut w, code);
             let action = code.action();
             let expected = match (action.refreshes_metadata(), action.is_retriable()) {
                 (true, _) => (REFUSALS + 1, ErrorCode::NO_ERROR, Persisted),
@@ -206,7 +230,7 @@ fn not_leader_with_base_offset_is_possibly_persisted() {
         (Code::NOT_ENOUGH_REPLICAS, "all", Retried(NOT)),
     ] {
         let mut w = begun(&[("retries", "5")], &[("acks", acks)]);
-        let (requests, report, ..) = play(&mut w, code, 7);
+        let (requests, report, ..) = play(&mut w, Rejection { code, base_offset: 7 });
         match fate {
             Follows => assert_eq!(requests, REFUSALS + 1, "{code:?} acks={acks}"),
             _ => assert_eq!((requests, Retried(report.status)), (6, fate), "{code:?} acks={acks}"),
@@ -236,8 +260,7 @@ const MISHAPS: &[Mishap] = &[
         topic: IN_TIME,
         play: |w| {
             w.move_leader("t", 0, -1);
-            let now = w.now;
-            w.cluster.request_refresh("t", now);
+            w.refresh("t");
             w.run_ms(500);
             w.produce("t", 0, "a").unwrap();
             w.run_ms(2100);
@@ -250,8 +273,7 @@ const MISHAPS: &[Mishap] = &[
         settings: &[],
         topic: IN_TIME,
         play: |w| {
-            w.down = vec![1, 2, 3];
-            w.disconnect(1);
+            w.take_down(&[1, 2, 3]);
             w.produce("t", 0, "a").unwrap();
             w.run_ms(2100);
         },
@@ -291,8 +313,7 @@ const MISHAPS: &[Mishap] = &[
         play: |w| {
             w.produce("t", 0, "a").unwrap();
             w.drive();
-            w.down = vec![1, 2, 3];
-            w.disconnect(1);
+            w.take_down(&[1, 2, 3]);
             w.run_ms(2100);
         },
         error: Code::L_MSG_TIMED_OUT,
@@ -325,11 +346,10 @@ const MISHAPS: &[Mishap] = &[
         settings: &[("socket.timeout.ms", "200"), ("retries", "1")],
         topic: IN_TIME,
         play: |w| {
-            w.kernel_takes = false;
+            w.block_produce();
             w.produce("t", 0, "a").unwrap();
             w.run_ms(1900);
-            w.down = vec![1, 2, 3];
-            w.disconnect(1);
+            w.take_down(&[1, 2, 3]);
             w.run_ms(200);
         },
         error: Code::L_MSG_TIMED_OUT,
@@ -358,7 +378,7 @@ const MISHAPS: &[Mishap] = &[
             for _ in 0..2 {
                 w.run_ms(1500);
                 let sent = w.take_sent();
-                w.respond_garbage(&sent);
+                w.answer_produce_malformed(&sent);
             }
         },
         error: Code::L_BAD_MSG,
@@ -374,7 +394,7 @@ const MISHAPS: &[Mishap] = &[
                 w.run_ms(1500);
                 let mut sent = w.take_sent();
                 sent.request.topic_data.clear();
-                w.answer(&sent, |_, _| {});
+                w.answer_produce(&sent, |_| {});
             }
         },
         error: Code::L_BAD_MSG,
@@ -386,7 +406,7 @@ const MISHAPS: &[Mishap] = &[
         topic: &[],
         play: |w| {
             w.produce("t", 0, "a").unwrap();
-            purge(w, true, false);
+            w.purge(true, false);
         },
         error: Code::L_PURGE_QUEUE,
         status: NOT,
@@ -399,7 +419,7 @@ const MISHAPS: &[Mishap] = &[
             w.produce("t", 0, "a").unwrap();
             w.drive();
             w.refuse(Code::REQUEST_TIMED_OUT);
-            purge(w, true, false);
+            w.purge(true, false);
         },
         error: Code::L_PURGE_QUEUE,
         status: MAYBE,
@@ -411,7 +431,7 @@ const MISHAPS: &[Mishap] = &[
         play: |w| {
             w.produce("t", 0, "a").unwrap();
             w.drive();
-            purge(w, false, true);
+            w.purge(false, true);
         },
         error: Code::L_PURGE_INFLIGHT,
         status: MAYBE,
@@ -434,7 +454,7 @@ const MISHAPS: &[Mishap] = &[
         play: |w| {
             w.produce("t", 0, "a").unwrap();
             w.drive();
-            w.model.clear();
+            w.brokers().delete_topic("t").unwrap();
             w.refuse(Code::UNKNOWN_TOPIC_OR_PART);
             w.run_ms(5000);
         },
@@ -457,8 +477,8 @@ fn local_errors_have_the_documented_outcome() {
             let mut w = begun(&settings, m.topic);
             (m.play)(&mut w);
             assert_eq!(w.reports(), [report("a", m.error, m.status, INVALID)], "{case}");
-            assert_eq!(w.sender.take_fatal(), None, "{case}");
-            assert_eq!(w.accumulator.outstanding(), 0, "{case}");
+            assert_eq!(w.fatal(), None, "{case}");
+            assert_eq!(w.accumulator().outstanding(), 0, "{case}");
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The idempotent producer: what is sent under which numbers, and what happens when numbers do not fit.
 
-use super::fake_brokers::Sent;
-use super::harness::World;
 use super::*;
 use crate::sys::Clock;
 
@@ -14,11 +12,11 @@ fn idempotent(settings: &[(&str, &str)], leaders: &[i32]) -> World {
         ("retry.backoff.ms", "100"),
     ];
     let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
-    let mut w = World::new(&settings);
+    let mut w = World::producer(&settings, &[]);
+    // Another producer has the first id.
+    w.init_transactions_of("another");
     w.add_topic("t", leaders);
-    let t = w.topic("t");
-    w.accumulator.announce(&t);
-    w.drive();
+    w.announce("t");
     w
 }
 
@@ -30,7 +28,7 @@ fn begun(settings: &[(&str, &str)]) -> World {
     let mut w = idempotent(settings, &[1]);
     send(&mut w, "first");
     w.run_ms(FAR_MS);
-    w.acknowledge(0);
+    w.acknowledge();
     w.reports();
     w
 }
@@ -60,12 +58,11 @@ fn numbers(sent: &Sent) -> Vec<(i32, i64, i16, i32, i32)> {
 
 /// Epoch and base sequence with the value, of the requests that wait, one partition each.
 fn waiting(w: &World) -> Vec<(i16, i32, String)> {
-    let names = w.names();
-    let rows = w.sent.iter().map(|s| {
-        let (_, _, epoch, sequence, _) = numbers(s)[0];
-        (epoch, sequence, s.values(&names)[0].1.join(" "))
-    });
-    rows.collect()
+    let row = |s: Sent| {
+        let (_, _, epoch, sequence, _) = numbers(&s)[0];
+        (epoch, sequence, s.values[0].1.join(" "))
+    };
+    w.sent().into_iter().map(row).collect()
 }
 
 fn row(epoch: i16, sequence: i32, values: &str) -> (i16, i32, String) {
@@ -75,7 +72,7 @@ fn row(epoch: i16, sequence: i32, values: &str) -> (i16, i32, String) {
 #[test]
 fn one_batch_then_five_are_in_flight_with_ascending_sequences() {
     let mut w = idempotent(&[], &[1]);
-    assert_eq!(w.producer_id_requests, 1);
+    assert_eq!(w.count(ApiKey::INIT_PRODUCER_ID), 1);
     w.produce("t", 0, "a").unwrap();
     w.produce("t", 0, "b").unwrap();
     w.drive();
@@ -85,8 +82,8 @@ fn one_batch_then_five_are_in_flight_with_ascending_sequences() {
         [row(0, 0, "a b")],
         "a broker without state of the producer accepts any first sequence"
     );
-    assert_eq!(numbers(&w.sent[0]), [(0, 77, 0, 0, 2)]);
-    w.acknowledge(10);
+    assert_eq!(numbers(&w.sent()[0]), [(0, 1, 0, 0, 2)]);
+    w.acknowledge();
     assert_eq!(waiting(&w), [row(0, 2, "c")]);
     for v in ["d", "e", "f", "g", "h"] {
         send(&mut w, v);
@@ -94,22 +91,22 @@ fn one_batch_then_five_are_in_flight_with_ascending_sequences() {
     let sequences: Vec<i32> = waiting(&w).iter().map(|r| r.1).collect();
     assert_eq!(sequences, [2, 3, 4, 5, 6]);
     for offset in 12..18 {
-        w.acknowledge(offset);
+        w.acknowledge();
     }
     let offsets: Vec<i64> = w.reports().iter().map(|r| r.offset).collect();
-    assert_eq!(offsets, [10, 11, 12, 13, 14, 15, 16, 17]);
-    assert_eq!(w.producer_id_requests, 1);
+    assert_eq!(offsets, [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(w.count(ApiKey::INIT_PRODUCER_ID), 1);
 }
 
 /// "a", "b" and "c" are in flight in this order, and no more errors occur.
 fn all_three_arrive(w: &mut World) {
     assert_eq!(waiting(w), [row(0, 1, "a"), row(0, 2, "b"), row(0, 3, "c")]);
     for offset in [5, 6, 7] {
-        w.acknowledge(offset);
+        w.acknowledge();
     }
     assert_eq!(
         w.reports(),
-        [("a", 5), ("b", 6), ("c", 7)].map(|(v, o)| report(v, ErrorCode::NO_ERROR, Persisted, o))
+        [("a", 1), ("b", 2), ("c", 3)].map(|(v, o)| report(v, ErrorCode::NO_ERROR, Persisted, o))
     );
 }
 
@@ -123,7 +120,7 @@ fn refused_batch_and_later_ones_are_resent_with_the_same_sequences() {
     w.refuse(ErrorCode::NOT_ENOUGH_REPLICAS);
     w.refuse(OUT_OF_ORDER);
     w.refuse(OUT_OF_ORDER);
-    assert!(w.sent.is_empty(), "the first one backs off");
+    assert!(w.sent().is_empty(), "the first one backs off");
     w.run_ms(150);
     all_three_arrive(&mut w);
 }
@@ -151,8 +148,8 @@ fn permanent_error_raises_the_epoch_of_its_partition_only() {
         w.produce("t", partition, "first").unwrap();
     }
     w.drive();
-    w.acknowledge(0);
-    w.acknowledge(0);
+    w.acknowledge();
+    w.acknowledge();
     w.reports();
     for v in ["a", "b"] {
         send(&mut w, v);
@@ -169,10 +166,10 @@ fn permanent_error_raises_the_epoch_of_its_partition_only() {
     w.refuse(OUT_OF_ORDER);
     w.run_ms(150);
     assert_eq!(waiting(&w), [row(0, 1, "x"), row(1, 0, "b")]);
-    w.acknowledge(9);
-    w.acknowledge(5);
+    w.acknowledge();
+    w.acknowledge();
     assert_eq!(waiting(&w), [row(1, 1, "c")]);
-    w.acknowledge(6);
+    w.acknowledge();
     assert_eq!(
         w.reports()[0],
         report("a", ErrorCode::INVALID_TIMESTAMP, NotPersisted, INVALID)
@@ -193,16 +190,16 @@ fn possibly_persisted_batch_fails_instead_of_getting_new_sequences() {
     send(&mut w, "c");
     w.run_ms(1000);
     assert_eq!(waiting(&w), [row(1, 0, "c")]);
-    w.acknowledge(3);
+    w.acknowledge();
     assert_eq!(
         w.reports(),
         [
             report("a", OUT_OF_ORDER, PossiblyPersisted, INVALID),
             report("b", OUT_OF_ORDER, PossiblyPersisted, INVALID),
-            report("c", ErrorCode::NO_ERROR, Persisted, 3),
+            report("c", ErrorCode::NO_ERROR, Persisted, 1),
         ]
     );
-    assert!(w.sender.take_fatal().is_none());
+    assert!(w.fatal().is_none());
 }
 
 #[test]
@@ -217,9 +214,9 @@ fn unpersisted_batch_gets_new_sequences_when_the_broker_lost_the_producer_state(
         w.refuse(code);
         w.run_ms(150);
         assert_eq!(waiting(&w), [row(1, 0, "a")], "{code:?}");
-        w.acknowledge(1);
+        w.acknowledge();
         assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 1)]);
-        assert!(w.sender.take_fatal().is_none());
+        assert!(w.fatal().is_none());
     }
 }
 
@@ -239,7 +236,7 @@ fn unpersisted_batch_is_resent_and_possibly_persisted_one_behind_it_fails() {
     w.run_ms(1000);
     assert_eq!(waiting(&w), [row(1, 0, "a")]);
     assert_eq!(w.reports(), [report("b", OUT_OF_ORDER, PossiblyPersisted, INVALID)]);
-    w.acknowledge(1);
+    w.acknowledge();
     assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 1)]);
 }
 
@@ -250,29 +247,28 @@ fn new_leader_gets_no_batch_before_the_old_one_has_responded() {
         w.produce("t", partition, "first").unwrap();
     }
     w.drive();
-    w.acknowledge(0);
-    w.acknowledge(0);
+    w.acknowledge();
+    w.acknowledge();
     send(&mut w, "a");
     w.move_leader("t", 0, 2);
-    let now = w.now;
-    w.cluster.request_refresh("t", now);
+    w.refresh("t");
     w.run_ms(2000);
     send(&mut w, "b");
     assert_eq!(waiting(&w), [row(0, 1, "a")]);
     w.refuse(ErrorCode::NOT_LEADER_FOR_PARTITION);
     w.run_ms(500);
     assert_eq!(waiting(&w), [row(0, 1, "a"), row(0, 2, "b")]);
-    assert!(w.sent.iter().all(|s| s.node == 2));
+    assert!(w.sent().iter().all(|s| s.node == 2));
 }
 
 #[test]
 fn duplicate_sequence_number_is_delivered_with_the_responses_offset_and_time() {
     for (base_offset, append_time, offset) in [(-1, -1, INVALID), (40, -1, 40), (40, 77, 40), (-1, 77, INVALID)] {
         let mut w = begun(&[]);
-        let created = w.hand.wall_ms();
+        let created = w.clock.wall_ms();
         send(&mut w, "a");
         let sent = w.take_sent();
-        w.answer(&sent, |_, p| {
+        w.answer_produce(&sent, |p| {
             p.error_code = ErrorCode::DUPLICATE_SEQUENCE_NUMBER.0 as i16;
             p.base_offset = base_offset;
             p.log_append_time_ms = append_time;
@@ -300,15 +296,17 @@ fn halves_of_a_too_large_batch_keep_their_sequences() {
 
 #[test]
 fn sent_batches_behind_a_timed_out_one_keep_their_sequences_and_later_ones_get_a_new_epoch() {
-    let mut w = World::with_topic(
+    let mut w = World::producer(
         &[("enable.idempotence", "true"), ("linger.ms", "0")],
         &[("message.timeout.ms", "2000")],
     );
     w.add_topic("t", &[1]);
     send(&mut w, "first");
-    w.acknowledge(0);
+    w.acknowledge();
     w.reports();
     send(&mut w, "a");
+    // The broker has it, and its response is lost.
+    w.treat_sent(FaultAction::Hang);
     w.run_ms(1000);
     send(&mut w, "b");
     w.run_ms(1100);
@@ -319,7 +317,7 @@ fn sent_batches_behind_a_timed_out_one_keep_their_sequences_and_later_ones_get_a
     send(&mut w, "c");
     w.run_ms(500);
     assert_eq!(waiting(&w), [row(0, 2, "b")], "the broker may have b with its sequence");
-    w.acknowledge(2);
+    w.acknowledge();
     assert_eq!(w.reports(), [report("b", ErrorCode::NO_ERROR, Persisted, 2)]);
     assert_eq!(waiting(&w), [row(1, 0, "c")]);
 }
@@ -331,18 +329,15 @@ fn gap_is_fatal_with_the_gapless_guarantee() {
     send(&mut w, "a");
     send(&mut w, "b");
     w.refuse(ErrorCode::INVALID_TIMESTAMP);
-    assert_eq!(
-        w.sender.take_fatal().map(|e| e.code),
-        Some(ErrorCode::L_GAPLESS_GUARANTEE)
-    );
+    assert_eq!(w.fatal(), Some(ErrorCode::L_GAPLESS_GUARANTEE));
     w.refuse(OUT_OF_ORDER);
     w.run_ms(1000);
-    assert!(w.sent.is_empty(), "nothing is retried");
+    assert!(w.sent().is_empty(), "nothing is retried");
     let mut w = begun(&gapless);
     send(&mut w, "a");
     w.refuse(OUT_OF_ORDER);
-    assert_eq!(w.sender.take_fatal().map(|e| e.code), Some(OUT_OF_ORDER));
-    assert!(w.sender.take_fatal().is_none(), "returned once");
+    assert_eq!(w.fatal(), Some(OUT_OF_ORDER));
+    assert_eq!(w.fatal_reports(), [OUT_OF_ORDER], "reported once");
 }
 
 #[test]
@@ -352,20 +347,16 @@ fn queued_records_are_purged_after_a_fatal_gap() {
         send(&mut w, "in flight");
         send(&mut w, "queued");
         let sent = w.take_sent();
-        assert!(w.sent.is_empty(), "one request at a time");
-        w.answer(&sent, |_, p| p.error_code = code.0 as i16);
-        assert!(w.sent.is_empty(), "{code}: {:?}", waiting(&w));
-        assert!(w.sender.take_fatal().is_some());
-        // The client raises the error, which purges the queue; a call that has checked for it before comes after that.
-        purge(&mut w, true, false);
-        w.produce("t", 0, "racing").unwrap();
-        w.accumulator.set_fatal();
+        assert!(w.sent().is_empty(), "one request at a time");
+        w.answer_produce(&sent, |p| p.error_code = code.0 as i16);
+        assert!(w.sent().is_empty(), "{code}: {:?}", waiting(&w));
+        assert!(w.fatal().is_some());
         w.run_ms(10_000);
-        assert!(w.sent.is_empty(), "{code}: {:?}", waiting(&w));
+        assert!(w.sent().is_empty(), "{code}: {:?}", waiting(&w));
         let reports = w.reports();
         let outcomes: Vec<_> = reports.iter().map(|r| (r.value.as_str(), r.error, r.status)).collect();
         let purged = ErrorCode::L_PURGE_QUEUE;
-        let expected = [("in flight", code), ("queued", purged), ("racing", purged)];
+        let expected = [("in flight", code), ("queued", purged)];
         assert_eq!(outcomes, expected.map(|(value, error)| (value, error, NotPersisted)));
     }
 }
@@ -374,35 +365,36 @@ fn queued_records_are_purged_after_a_fatal_gap() {
 fn nothing_is_resent_after_a_fatal_error() {
     let mut w = begun(&[]);
     send(&mut w, "a");
-    w.accumulator.set_fatal();
+    w.accumulator().set_fatal();
     w.refuse(ErrorCode::REQUEST_TIMED_OUT);
     w.run_ms(1000);
-    assert!(w.sent.is_empty(), "{:?}", waiting(&w));
+    assert!(w.sent().is_empty(), "{:?}", waiting(&w));
     let timed_out = ErrorCode::REQUEST_TIMED_OUT;
     assert_eq!(w.reports(), [report("a", timed_out, PossiblyPersisted, INVALID)]);
 }
 
 #[test]
 fn nothing_is_sent_without_a_producer_id_and_authorization_failure_is_fatal() {
-    let mut w = World::new(&[("enable.idempotence", "true"), ("linger.ms", "0")]);
+    let mut w = World::producer(&[("enable.idempotence", "true"), ("linger.ms", "0")], &[]);
     w.add_topic("t", &[1]);
-    w.producer_id_error = 15; // COORDINATOR_NOT_AVAILABLE
+    let refusal = w.fail_all(ApiKey::INIT_PRODUCER_ID, BrokerError::COORDINATOR_NOT_AVAILABLE);
     send(&mut w, "a");
     w.run_ms(3000);
-    assert!(w.sent.is_empty());
-    assert!((3..40).contains(&w.producer_id_requests), "{}", w.producer_id_requests);
-    w.producer_id_error = 0;
+    assert!(w.sent().is_empty());
+    assert!(
+        (3..40).contains(&w.count(ApiKey::INIT_PRODUCER_ID)),
+        "{}",
+        w.count(ApiKey::INIT_PRODUCER_ID)
+    );
+    w.brokers().remove_rule(refusal);
     w.run_ms(1500);
     assert_eq!(waiting(&w), [row(0, 0, "a")]);
 
-    let mut w = World::new(&[("enable.idempotence", "true")]);
+    let mut w = World::producer(&[("enable.idempotence", "true")], &[]);
     w.add_topic("t", &[1]);
-    w.producer_id_error = 31; // CLUSTER_AUTHORIZATION_FAILED
+    w.fail_all(ApiKey::INIT_PRODUCER_ID, BrokerError::CLUSTER_AUTHORIZATION_FAILED);
     send(&mut w, "a");
-    assert_eq!(
-        w.sender.take_fatal().map(|e| e.code),
-        Some(ErrorCode::CLUSTER_AUTHORIZATION_FAILED)
-    );
+    assert_eq!(w.fatal(), Some(ErrorCode::CLUSTER_AUTHORIZATION_FAILED));
     w.run_ms(5000);
-    assert_eq!(w.producer_id_requests, 1);
+    assert_eq!(w.count(ApiKey::INIT_PRODUCER_ID), 1);
 }

@@ -1,6 +1,5 @@
 //! Settings that limit the records that the producer holds and the requests in flight.
 
-use super::harness::World;
 use super::*;
 
 /// Produces the records one by one, each to be sent at once.
@@ -25,7 +24,7 @@ fn requests_in_flight_per_connection_are_limited() {
         ("1000000", 6),
     ] {
         let settings = [("linger.ms", "0"), ("max.in.flight.requests.per.connection", max)];
-        let mut w = World::new(&settings);
+        let mut w = World::producer(&settings, &[]);
         w.add_topic("t", &[1, 1, 1, 2]);
         w.produce("t", 3, "on another connection").unwrap();
         w.run_ms(10);
@@ -34,15 +33,14 @@ fn requests_in_flight_per_connection_are_limited() {
         }
         let mut most = 0;
         let mut rounds = 0;
-        while let Some(at) = w.sent.iter().position(|s| s.node == 1) {
-            most = most.max(w.sent.iter().filter(|s| s.node == 1).count());
-            let sent = w.sent.remove(at);
-            w.answer(&sent, |_, p| p.base_offset = 0);
+        while let Some(sent) = w.take_sent_to(1) {
+            most = most.max(1 + w.sent().iter().filter(|s| s.node == 1).count());
+            w.append_sent(&sent);
             rounds += 1;
         }
         assert_eq!(most, expected, "max.in.flight={max}");
         assert!(rounds <= SIX.len());
-        assert_eq!(w.sent.len(), 1, "the other connection has its own count");
+        assert_eq!(w.sent().len(), 1, "the other connection has its own count");
         assert_eq!(w.reports().len(), SIX.len());
     }
 }
@@ -54,30 +52,26 @@ fn records_waiting_for_a_full_socket_share_a_batch() {
             ("linger.ms", "0"),
             ("queue.buffering.backpressure.threshold", threshold),
         ];
-        let mut w = one_partition(&settings, &[]);
+        let mut w = World::one_partition(&settings, &[]);
         produce_each(&mut w, 0, &["first"]);
-        w.acknowledge(0);
-        w.kernel_takes = false;
+        w.acknowledge();
+        w.block_produce();
         produce_each(&mut w, 0, &SIX);
-        assert_eq!(w.sent.len(), expected, "threshold={threshold}");
-        w.kernel_takes = true;
-        let conn = w.sent[0].conn;
-        w.write(conn);
-        w.drive();
-        let gathered = w.sent.split_off(expected);
+        assert_eq!(w.sent().len(), expected, "threshold={threshold}");
+        w.unblock();
+        let gathered = w.sent_values().split_off(expected);
         let rest = match SIX.len() - expected {
             0 => vec![],
             n => vec![strings(&SIX[SIX.len() - n..])],
         };
-        let names = w.names();
-        let values: Vec<_> = gathered.iter().flat_map(|s| s.values(&names)).map(|p| p.1).collect();
+        let values: Vec<_> = gathered.into_iter().map(|p| p.1).collect();
         assert_eq!(values, rest, "threshold={threshold}");
     }
 }
 
 /// Returns the number of records of 100 bytes that the producer accepts, 3000 at most.
 fn room(settings: &[(&str, &str)]) -> usize {
-    let mut w = one_partition(settings, &[]);
+    let mut w = World::one_partition(settings, &[]);
     let value = "x".repeat(100);
     let taken = (0..3000).take_while(|_| w.produce("t", 0, &value).is_ok()).count();
     if taken < 3000 {

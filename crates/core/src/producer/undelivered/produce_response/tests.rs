@@ -1,7 +1,10 @@
 //! Batches of which single records are refused (KIP-467).
 
-use super::harness::World;
-use super::*;
+use ottla_protocol::api::produce::BatchIndexAndErrorMessage;
+
+use crate::error::ErrorCode;
+use crate::test_kit::{World, strings};
+use crate::types::PersistStatus::{self, NotPersisted, Persisted, PossiblyPersisted};
 
 const OTHER: ErrorCode = ErrorCode::L_INVALID_DIFFERENT_RECORD;
 const INVALID_RECORD: ErrorCode = ErrorCode::INVALID_RECORD;
@@ -10,7 +13,7 @@ const INVALID_RECORD: ErrorCode = ErrorCode::INVALID_RECORD;
 fn with_batch(settings: &[(&str, &str)]) -> World {
     let fixed = [("linger.ms", "10"), ("retry.backoff.ms", "1000")];
     let settings: Vec<_> = fixed.iter().chain(settings).copied().collect();
-    let mut w = one_partition(&settings, &[]);
+    let mut w = World::one_partition(&settings, &[]);
     for v in ["a", "b", "c", "d"] {
         w.produce("t", 0, v).unwrap();
     }
@@ -26,7 +29,7 @@ fn values(w: &World) -> Vec<Vec<String>> {
 /// Refuses the oldest request; the response names records.
 fn refuse_naming(w: &mut World, code: ErrorCode, named: &[(i32, Option<&str>)]) {
     let sent = w.take_sent();
-    w.answer(&sent, |_, p| {
+    w.answer_produce(&sent, |p| {
         p.error_code = code.0 as i16;
         p.base_offset = -1;
         p.error_message = Some("records failed".into());
@@ -75,11 +78,11 @@ fn named_records_fail_with_their_messages_and_the_others_are_resent_at_once() {
         ];
         assert_eq!(told(&mut w), (rows, Some(NotPersisted)));
         assert_eq!(values(&w), [strings(&["a", "c"])], "no backoff");
-        w.acknowledge(7);
+        w.acknowledge();
         let again = ["a", "c"].map(|v| row(v, ErrorCode::NO_ERROR, "")).to_vec();
         assert_eq!(told(&mut w), (again, Some(Persisted)));
-        assert_eq!(w.accumulator.outstanding(), 0);
-        assert_eq!(w.sender.take_fatal(), None);
+        assert_eq!(w.accumulator().outstanding(), 0);
+        assert_eq!(w.fatal(), None);
     }
 }
 
@@ -92,7 +95,7 @@ fn resent_records_keep_their_order_before_later_records() {
     let rows = vec![row("a", ErrorCode::INVALID_TIMESTAMP, "too old")];
     assert_eq!(told(&mut w), (rows, Some(NotPersisted)));
     assert_eq!(values(&w), [strings(&["b", "c", "d"])]);
-    w.acknowledge(0);
+    w.acknowledge();
     assert_eq!(values(&w), [strings(&["e"])]);
 }
 
@@ -106,7 +109,7 @@ fn without_retries_the_other_records_fail_with_invalid_different_record() {
         (codes, status),
         (vec![OTHER, OTHER, INVALID_RECORD, OTHER], Some(NotPersisted))
     );
-    assert_eq!(w.accumulator.outstanding(), 0);
+    assert_eq!(w.accumulator().outstanding(), 0);
 }
 
 #[test]
@@ -117,7 +120,7 @@ fn error_that_names_no_record_of_the_batch_fails_all_records() {
         let rows = ["a", "b", "c", "d"].map(|v| row(v, INVALID_RECORD, "records failed"));
         assert_eq!(told(&mut w), (rows.to_vec(), Some(NotPersisted)), "{named:?}");
         w.run_ms(2000);
-        assert!(w.sent.is_empty());
+        assert!(w.sent().is_empty());
     }
 }
 
@@ -128,16 +131,14 @@ fn error_may_name_all_records() {
     let rows = ["a", "b", "c", "d"].map(|v| row(v, INVALID_RECORD, "no key"));
     assert_eq!(told(&mut w), (rows.to_vec(), Some(NotPersisted)));
     w.run_ms(2000);
-    assert!(w.sent.is_empty());
+    assert!(w.sent().is_empty());
 }
 
 #[test]
 fn batch_index_counts_from_the_first_sent_record_even_if_it_timed_out() {
-    let mut w = World::with_topic(&[("linger.ms", "1950")], &[("message.timeout.ms", "2000")]);
+    let mut w = World::producer(&[("linger.ms", "1950")], &[("message.timeout.ms", "2000")]);
     w.add_topic("t", &[1]);
-    let t = w.topic("t");
-    w.accumulator.announce(&t);
-    w.drive();
+    w.announce("t");
     w.produce("t", 0, "a").unwrap();
     w.run_ms(900);
     for v in ["b", "c"] {
@@ -155,12 +156,12 @@ fn batch_index_counts_from_the_first_sent_record_even_if_it_timed_out() {
 fn refused_record_is_fatal_with_the_gapless_guarantee() {
     let mut w = with_batch(&[("enable.idempotence", "true"), ("enable.gapless.guarantee", "true")]);
     refuse_naming(&mut w, INVALID_RECORD, &[(0, Some("no key"))]);
-    let fatal = w.sender.take_fatal().map(|e| e.code);
+    let fatal = w.fatal();
     assert_eq!(fatal, Some(ErrorCode::L_GAPLESS_GUARANTEE));
     let codes: Vec<ErrorCode> = told(&mut w).0.iter().map(|r| r.1).collect();
     assert_eq!(codes, [INVALID_RECORD, OTHER, OTHER, OTHER]);
     w.run_ms(2000);
-    assert!(w.sent.is_empty());
+    assert!(w.sent().is_empty());
 }
 
 #[test]
@@ -176,5 +177,5 @@ fn possibly_persisted_idempotent_batch_is_not_split() {
         (vec![OTHER, INVALID_RECORD, OTHER, OTHER], Some(PossiblyPersisted))
     );
     w.run_ms(2000);
-    assert!(w.sent.is_empty());
+    assert!(w.sent().is_empty());
 }

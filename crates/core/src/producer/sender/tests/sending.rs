@@ -1,30 +1,28 @@
 //! The contents, times and destinations of produce requests.
 
-use super::harness::World;
 use super::*;
-use crate::connection::{CloseReason, ConnId, NetEvent};
 
 #[test]
 fn records_are_sent_and_reported() {
-    let mut w = World::new(&[]);
+    let mut w = World::producer(&[], &[]);
     w.add_topic("t", &[1]);
     for v in ["a", "b", "c"] {
         w.produce("t", 0, v).unwrap();
     }
-    assert_eq!(w.accumulator.outstanding(), 3);
+    assert_eq!(w.accumulator().outstanding(), 3);
     w.run_ms(20);
     assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b", "c"]))]);
-    assert_eq!(w.sent[0].request.acks, -1);
-    assert_eq!(w.sent[0].request.timeout_ms, 30_000);
-    w.acknowledge(40);
+    assert_eq!(w.sent()[0].request.acks, -1);
+    assert_eq!(w.sent()[0].request.timeout_ms, 30_000);
+    w.acknowledge();
     let ok = ErrorCode::NO_ERROR;
     assert_eq!(
         w.reports(),
-        [("a", 40), ("b", 41), ("c", 42)].map(|(v, o)| report(v, ok, Persisted, o))
+        [("a", 0), ("b", 1), ("c", 2)].map(|(v, o)| report(v, ok, Persisted, o))
     );
-    assert_eq!(w.accumulator.outstanding(), 0);
+    assert_eq!(w.accumulator().outstanding(), 0);
     // After unused memory is freed, only the refresh of metadata remains to wake for.
-    w.now = w.drive().expect("a timer for unused memory");
+    w.sleep();
     let wake = w.drive();
     assert!(
         wake.is_none_or(|at| at > w.now.plus_ms(60_000)),
@@ -35,52 +33,52 @@ fn records_are_sent_and_reported() {
 
 #[test]
 fn linger_starts_with_the_first_record_and_flush_cuts_it_short() {
-    let mut w = one_partition(&[("linger.ms", "100")], &[]);
+    let mut w = World::one_partition(&[("linger.ms", "100")], &[]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(60);
     w.produce("t", 0, "b").unwrap();
     w.run_ms(39);
-    assert!(w.sent.is_empty());
+    assert!(w.sent().is_empty());
     w.run_ms(1);
     assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
-    w.acknowledge(0);
+    w.acknowledge();
     w.produce("t", 0, "c").unwrap();
     w.run_ms(1);
-    assert!(w.sent.is_empty());
-    w.accumulator.flush_begin();
+    assert!(w.sent().is_empty());
+    w.accumulator().flush_begin();
     w.drive();
     assert_eq!(w.sent_values(), [("t/0".into(), strings(&["c"]))]);
     // Records produced during a flush are sent at once, too.
     w.produce("t", 0, "d").unwrap();
     w.drive();
-    assert_eq!(w.sent.len(), 2);
-    w.accumulator.flush_end();
+    assert_eq!(w.sent().len(), 2);
+    w.accumulator().flush_end();
     w.produce("t", 0, "e").unwrap();
     w.drive();
-    assert_eq!(w.sent.len(), 2);
+    assert_eq!(w.sent().len(), 2);
 }
 
 #[test]
 fn nothing_lingers_in_a_full_queue() {
     let limits = [("linger.ms", "1000"), ("queue.buffering.max.messages", "2")];
-    let mut w = one_partition(&limits, &[]);
+    let mut w = World::one_partition(&limits, &[]);
     w.produce("t", 0, "a").unwrap();
     w.produce("t", 0, "b").unwrap();
     w.drive();
-    assert!(w.sent.is_empty(), "a third could still come");
+    assert!(w.sent().is_empty(), "a third could still come");
     w.produce("t", 0, "c").unwrap_err();
     w.drive();
     assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
-    w.acknowledge(0);
+    w.acknowledge();
     w.reports();
     w.produce("t", 0, "c").unwrap();
     w.drive();
-    assert!(w.sent.is_empty(), "there is room again");
+    assert!(w.sent().is_empty(), "there is room again");
 }
 
 #[test]
 fn full_batches_do_not_linger() {
-    let mut w = one_partition(&[("linger.ms", "1000"), ("batch.num.messages", "3")], &[]);
+    let mut w = World::one_partition(&[("linger.ms", "1000"), ("batch.num.messages", "3")], &[]);
     for v in ["a", "b", "c", "d"] {
         w.produce("t", 0, v).unwrap();
     }
@@ -92,11 +90,11 @@ fn full_batches_do_not_linger() {
 
 #[test]
 fn a_broker_that_is_behind_has_one_request_in_line() {
-    let mut w = one_partition(&[("linger.ms", "0"), ("batch.num.messages", "1")], &[]);
+    let mut w = World::one_partition(&[("linger.ms", "0"), ("batch.num.messages", "1")], &[]);
     for took in [1, 20, 20, 20, 20, 20, 20, 20, 20] {
         w.produce("t", 0, "learning").unwrap();
         w.run_ms(took);
-        w.acknowledge(0);
+        w.acknowledge();
     }
     for v in ["a", "b", "c", "d"] {
         w.produce("t", 0, v).unwrap();
@@ -104,7 +102,7 @@ fn a_broker_that_is_behind_has_one_request_in_line() {
     w.run_ms(20);
     let values = |vs: &[&str]| vs.iter().map(|v| ("t/0".into(), strings(&[v]))).collect::<Vec<_>>();
     assert_eq!(w.sent_values(), values(&["a", "b"]));
-    w.acknowledge(0);
+    w.acknowledge();
     assert_eq!(w.sent_values(), values(&["b", "c"]));
     w.disconnect(1);
     w.run_ms(1000);
@@ -113,18 +111,18 @@ fn a_broker_that_is_behind_has_one_request_in_line() {
         values(&["b", "c"]),
         "what is lost on the way is not in line"
     );
-    w.acknowledge(1);
+    w.acknowledge();
     assert_eq!(w.sent_values(), values(&["c", "d"]));
 }
 
 #[test]
 fn batch_that_does_not_fit_into_a_request_continues_to_fill() {
-    let mut w = World::new(&[("linger.ms", "0"), ("message.max.bytes", "3000")]);
+    let mut w = World::producer(&[("linger.ms", "0"), ("message.max.bytes", "3000")], &[]);
     w.add_topic("t", &[1; 3]);
     for took in [1, 20, 20, 20, 20, 20, 20, 20, 20] {
         w.produce("t", 0, "learning").unwrap();
         w.run_ms(took);
-        w.acknowledge(0);
+        w.acknowledge();
     }
     let value = "x".repeat(1200);
     w.produce("t", 0, "in flight").unwrap();
@@ -134,7 +132,7 @@ fn batch_that_does_not_fit_into_a_request_continues_to_fill() {
     }
     w.drive();
     assert_eq!(w.sent_values().len(), 1, "the broker is behind");
-    w.acknowledge(0);
+    w.acknowledge();
     w.drive();
     w.produce("t", 2, "joins").unwrap();
     w.run_ms(20);
@@ -145,13 +143,13 @@ fn batch_that_does_not_fit_into_a_request_continues_to_fill() {
             .collect::<Vec<_>>()
     };
     assert_eq!(sent(&w), [("t/0".into(), 1), ("t/1".into(), 1)]);
-    w.acknowledge(0);
+    w.acknowledge();
     assert_eq!(sent(&w), [("t/2".into(), 2)]);
 }
 
 #[test]
 fn batches_obey_their_size_in_bytes() {
-    let mut w = one_partition(&[("linger.ms", "10"), ("batch.size", "500")], &[]);
+    let mut w = World::one_partition(&[("linger.ms", "10"), ("batch.size", "500")], &[]);
     let value = "x".repeat(100);
     for _ in 0..20 {
         w.produce("t", 0, &value).unwrap();
@@ -159,7 +157,7 @@ fn batches_obey_their_size_in_bytes() {
     w.produce("t", 0, &"y".repeat(5000)).unwrap();
     w.run_ms(20);
     let lens: Vec<usize> = w
-        .sent
+        .sent()
         .iter()
         .map(|s| {
             s.request.topic_data[0].partition_data[0]
@@ -177,48 +175,40 @@ fn batches_obey_their_size_in_bytes() {
 
 #[test]
 fn a_busy_producer_wakes_the_client_once() {
-    use std::sync::atomic::Ordering;
-    let mut w = one_partition(&[("linger.ms", "50")], &[]);
-    let before = w.hand.wakes.load(Ordering::Relaxed);
+    let mut w = World::one_partition(&[("linger.ms", "50")], &[]);
+    let before = w.clock.wakes();
     for _ in 0..1000 {
         w.produce("t", 0, "x").unwrap();
     }
-    assert_eq!(w.hand.wakes.load(Ordering::Relaxed), before + 1);
+    assert_eq!(w.clock.wakes(), before + 1);
     w.drive();
     for _ in 0..1000 {
         w.produce("t", 0, "x").unwrap();
     }
-    assert_eq!(
-        w.hand.wakes.load(Ordering::Relaxed),
-        before + 1,
-        "the linger timer is known"
-    );
+    assert_eq!(w.clock.wakes(), before + 1, "the linger timer is known");
 }
 
 #[test]
 fn a_batch_that_fills_up_wakes_although_the_partition_is_listed() {
-    use std::sync::atomic::Ordering;
-    let mut w = World::new(&[("linger.ms", "1000"), ("batch.num.messages", "2")]);
+    let mut w = World::producer(&[("linger.ms", "1000"), ("batch.num.messages", "2")], &[]);
     w.add_topic("t", &[1, 1]);
-    let t = w.topic("t");
-    w.accumulator.announce(&t);
-    w.drive();
+    w.announce("t");
     w.produce("t", 0, "a").unwrap();
     w.drive();
     // Partition 1 is handled by the wake-up that partition 0 has requested.
     w.run_ms(10);
-    let before = w.hand.wakes.load(Ordering::Relaxed);
+    let before = w.clock.wakes();
     w.produce("t", 1, "b").unwrap();
-    assert_eq!(w.hand.wakes.load(Ordering::Relaxed), before);
+    assert_eq!(w.clock.wakes(), before);
     w.produce("t", 1, "c").unwrap();
-    assert_eq!(w.hand.wakes.load(Ordering::Relaxed), before + 1);
+    assert_eq!(w.clock.wakes(), before + 1);
     w.drive();
     assert_eq!(w.sent_values(), [("t/1".into(), strings(&["b", "c"]))]);
 }
 
 #[test]
 fn many_partitions_share_a_request() {
-    let mut w = World::new(&[]);
+    let mut w = World::producer(&[], &[]);
     let leaders: Vec<i32> = (0..60).map(|p| 1 + p % 3).collect();
     w.add_topic("t", &leaders);
     w.add_topic("u", &[1]);
@@ -227,36 +217,39 @@ fn many_partitions_share_a_request() {
     }
     w.produce("u", 0, "other").unwrap();
     w.run_ms(20);
-    assert_eq!(w.sent.len(), 3, "one request a leader");
+    assert_eq!(w.sent().len(), 3, "one request a leader");
     let parts: usize = w.sent_values().len();
     assert_eq!(parts, 61);
     for _ in 0..3 {
-        w.acknowledge(0);
+        w.acknowledge();
     }
     assert_eq!(w.reports().len(), 61);
 }
 
 #[test]
 fn a_request_stops_at_message_max_bytes() {
-    let mut w = World::new(&[
-        ("message.max.bytes", "3000"),
-        ("batch.size", "2000"),
-        ("linger.ms", "5"),
-    ]);
+    let mut w = World::producer(
+        &[
+            ("message.max.bytes", "3000"),
+            ("batch.size", "2000"),
+            ("linger.ms", "5"),
+        ],
+        &[],
+    );
     w.add_topic("t", &[1; 8]);
     for p in 0..8 {
         w.produce("t", p, &"x".repeat(1200)).unwrap();
     }
     w.run_ms(20);
-    assert_eq!(w.sent.len(), 4);
-    for sent in &w.sent {
+    assert_eq!(w.sent().len(), 4);
+    for sent in &w.sent() {
         assert_eq!(sent.request.topic_data[0].partition_data.len(), 2);
     }
 }
 
 #[test]
 fn full_batches_that_waited_for_the_topic_go_as_they_are() {
-    let mut w = World::new(&[("linger.ms", "1000"), ("batch.num.messages", "4")]);
+    let mut w = World::producer(&[("linger.ms", "1000"), ("batch.num.messages", "4")], &[]);
     w.add_topic("t", &[1; 3]);
     for i in 0..10 {
         w.produce("t", PARTITION_UA, &i.to_string()).unwrap();
@@ -272,7 +265,7 @@ fn full_batches_that_waited_for_the_topic_go_as_they_are() {
 
 #[test]
 fn records_that_waited_for_the_topic_get_their_requested_partitions() {
-    let mut w = World::new(&[("linger.ms", "1000"), ("batch.num.messages", "4")]);
+    let mut w = World::producer(&[("linger.ms", "1000"), ("batch.num.messages", "4")], &[]);
     w.add_topic("t", &[1; 3]);
     let asked = [0, 0, 2, PARTITION_UA, 1, 1, 1, 1];
     for (i, partition) in asked.iter().enumerate() {
@@ -292,28 +285,27 @@ fn records_that_waited_for_the_topic_get_their_requested_partitions() {
 
 #[test]
 fn topic_ids_are_used_where_brokers_support_them() {
-    let mut w = World::new(&[]);
-    w.produce_versions = (3, 13);
+    let mut w = World::producer(&[], &[]);
     w.add_topic("t", &[1]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(20);
-    assert_eq!(w.sent[0].version, 13);
+    assert_eq!(w.sent()[0].version, 13);
     assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a"]))]);
-    w.acknowledge(7);
-    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 7)]);
+    w.acknowledge();
+    assert_eq!(w.reports(), [report("a", ErrorCode::NO_ERROR, Persisted, 0)]);
 }
 
 #[test]
 fn old_brokers_get_message_sets() {
     for (max, magic) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
-        let mut w = World::with_topic(&[], &[("acks", "2")]);
-        w.produce_versions = (0, max);
+        let mut w = World::producer(&[], &[("acks", "2")]);
+        w.brokers().set_api_versions(ApiKey::PRODUCE, Some((0, max)));
         w.add_topic("t", &[1]);
         for v in ["a", "b"] {
             w.produce("t", 0, v).unwrap();
         }
         w.run_ms(20);
-        let request = &w.sent[0].request;
+        let request = &w.sent()[0].request;
         assert_eq!(request.acks, if max < 3 { 2 } else { -1 }, "version {max}");
         let data = request.topic_data[0].partition_data[0]
             .records
@@ -326,7 +318,9 @@ fn old_brokers_get_message_sets() {
             assert_eq!(first.header().base_timestamp, EPOCH_MS + 1000);
         }
         assert_eq!(w.sent_values(), [("t/0".into(), strings(&["a", "b"]))]);
-        w.acknowledge(3);
+        // Later brokers accept neither such an `acks` nor its message sets.
+        let sent = w.take_sent();
+        w.answer_produce(&sent, |p| p.base_offset = 3);
         assert_eq!(w.reports().len(), 2);
     }
 }
@@ -334,7 +328,7 @@ fn old_brokers_get_message_sets() {
 #[test]
 fn every_codec_arrives() {
     for codec in ["none", "gzip", "snappy", "lz4", "zstd"] {
-        let mut w = World::new(&[("compression.codec", codec)]);
+        let mut w = World::producer(&[("compression.codec", codec)], &[]);
         w.add_topic("t", &[1]);
         let values: Vec<String> = (0..100).map(|i| format!("a rather repetitive value {i}")).collect();
         for v in &values {
@@ -342,7 +336,7 @@ fn every_codec_arrives() {
         }
         w.run_ms(20);
         assert_eq!(w.sent_values(), [("t/0".into(), values)]);
-        let data = w.sent[0].request.topic_data[0].partition_data[0]
+        let data = w.sent()[0].request.topic_data[0].partition_data[0]
             .records
             .clone()
             .unwrap();
@@ -352,15 +346,13 @@ fn every_codec_arrives() {
 
 #[test]
 fn without_acknowledgements_sent_is_delivered() {
-    let mut w = one_partition(&[], &[("acks", "0")]);
-    w.kernel_takes = false;
+    let mut w = World::one_partition(&[], &[("acks", "0")]);
+    w.block_produce();
     w.produce("t", 0, "a").unwrap();
     w.run_ms(10);
-    assert_eq!(w.sent[0].request.acks, 0);
+    assert_eq!(w.sent()[0].request.acks, 0);
     assert_eq!(w.reports(), []);
-    let conn = w.sent[0].conn;
-    w.write(conn);
-    w.drive();
+    w.unblock();
     assert_eq!(
         w.reports(),
         [report("a", ErrorCode::NO_ERROR, PossiblyPersisted, INVALID)]
@@ -373,22 +365,17 @@ fn a_leader_that_was_produced_to_is_connected_to_again_when_it_closes_the_idle_c
         ("topic.metadata.refresh.interval.ms", "-1"),
         ("metadata.max.age.ms", "86400000"),
     ];
-    let mut w = one_partition(&quiet, &[]);
+    let mut w = World::one_partition(&quiet, &[]);
     w.produce("t", 0, "a").unwrap();
     w.run_ms(20);
-    w.acknowledge(0);
+    w.acknowledge();
     // Brokers close idle connections after 10 minutes. 30 minutes after the last record no new one is opened.
     for connected in [true, true, false] {
         w.run_ms(599_000);
-        let conns: Vec<ConnId> = w.conns.keys().copied().collect();
-        assert!(!conns.is_empty());
-        for conn in conns {
-            w.conns.remove(&conn);
-            let reason = CloseReason::PeerClosed;
-            w.connections.on_net(NetEvent::Closed { conn, reason }, w.now);
-        }
+        assert!(!w.net.connected_nodes().is_empty());
+        w.close_all_connections();
         w.run_ms(1000);
-        assert_eq!(w.conns.values().any(|c| c.node == 1), connected);
+        assert_eq!(w.net.connected_nodes().contains(&1), connected);
         w.run_ms(1000);
     }
 }
