@@ -114,3 +114,6 @@ impl Router {
         self.coordinators.clear();
     }
 }
+
+#[cfg(test)]
+mod tests;

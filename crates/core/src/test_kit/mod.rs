@@ -1,11 +1,12 @@
 //! The kit of the managers' tests: a client's whole core against brokers of `ottla_mock`, on virtual time.
 //!
-//! - `world`: [`World`], a core with a clock and a network; commands, time and events of the application;
-//! - `network`: [`Network`], which connects the core to [`ottla_mock::Cluster`], records every request, and holds requests
+//! - `world`: [`World`], a client with a clock and a network; time, faults and requests;
+//! - `network`: the network, which connects the core to [`ottla_mock::Cluster`], records every request, and holds requests
 //!   that a test wants to see before the cluster does;
 //! - `peer`: requests of other clients, such as producers that fill a log and further members of a group;
 //! - `records`: record data for scripted responses;
-//! - `consumer`, `producer`: commands and events of one kind of client.
+//! - `consumer`, `producer`: commands and events of one kind of client;
+//! - `metadata`: [`MetadataClient`], the metadata manager without a core, whose changes the test takes itself.
 //!
 //! The cluster answers as Kafka does. A test changes it as operators and failures do ([`World::brokers`]), and injects
 //! errors and delays by the cluster's fault rules. Only a response that no cluster gives (malformed data, an error code of a
@@ -14,6 +15,7 @@
 
 mod clock;
 mod consumer;
+pub(crate) mod metadata;
 mod network;
 mod peer;
 mod producer;
@@ -22,6 +24,7 @@ mod world;
 
 pub(crate) use clock::{EPOCH_MS, VirtualClock};
 pub(crate) use consumer::{Fetch, Got, record, take_from, take_one_from};
-pub(crate) use network::{Arrival, Network};
+pub(crate) use metadata::MetadataClient;
+pub(crate) use network::Arrival;
 pub(crate) use producer::{Report, Sent, broker_error, report, strings};
 pub(crate) use world::World;

@@ -10,24 +10,57 @@ use ottla_protocol::{ApiKey, Message, Request};
 
 use super::clock::{EPOCH_MS, VirtualClock};
 use super::network::{Arrival, Network};
-use crate::config::{Conf, TopicConf};
+use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
+use crate::connection::{NetAction, NetEvent};
 use crate::core::{ClientHooks, Command, Core, CoreBuilder, Shared};
 use crate::event::DeliveryMode;
-use crate::log::LogLine;
+use crate::log::{LogLine, LogSink};
 use crate::sys::{Clock, Instant, Rng, earliest};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
 /// A setting of [`World::new`] that is none of the client's: the application executes rebalances itself.
 const REBALANCE_EVENT: &str = "test.rebalance";
 
+/// The part of a client that a world drives.
+pub(crate) trait Client {
+    /// The state that it shares with the application.
+    type Shared;
+
+    fn on_net(&mut self, event: NetEvent, now: Instant);
+    /// Runs it. Returns the time of its next timer.
+    fn drive(&mut self, now: Instant, wall_ms: i64) -> Option<Instant>;
+    fn next_action(&mut self) -> Option<NetAction>;
+    fn metadata(&mut self) -> &mut crate::cluster::Cluster;
+}
+
+impl Client for Core {
+    type Shared = Arc<Shared>;
+
+    fn on_net(&mut self, event: NetEvent, now: Instant) {
+        Core::on_net(self, event, now);
+    }
+
+    fn drive(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
+        Core::drive(self, now, wall_ms)
+    }
+
+    fn next_action(&mut self) -> Option<NetAction> {
+        Core::next_action(self)
+    }
+
+    fn metadata(&mut self) -> &mut crate::cluster::Cluster {
+        self.cluster()
+    }
+}
+
 /// A client on virtual time, and the cluster that it talks to.
-pub(crate) struct World {
-    pub(crate) core: Core,
-    pub(crate) shared: Arc<Shared>,
+pub(crate) struct World<C: Client = Core> {
+    pub(crate) core: C,
+    pub(crate) shared: C::Shared,
     pub(crate) net: Network,
     pub(crate) clock: Arc<VirtualClock>,
     pub(crate) now: Instant,
-    log: Arc<Mutex<Vec<String>>>,
+    pub(super) log: Arc<Mutex<Vec<String>>>,
 }
 
 /// The parts of a world that differ between areas.
@@ -57,28 +90,11 @@ impl WorldBuilder {
 
     /// Builds the world with these settings of the client and of topics.
     pub(crate) fn build(self, settings: &[(&str, &str)], topic: &[(&str, &str)]) -> World {
-        let mut conf = Conf::new();
-        conf.set("bootstrap.servers", self.bootstrap.as_str()).unwrap();
-        let mut rebalance_event = false;
-        for (name, value) in settings {
-            match *name {
-                REBALANCE_EVENT => rebalance_event = true,
-                name => conf.set(name, *value).unwrap(),
-            }
-        }
-        let mut topic_conf = TopicConf::new();
-        for (name, value) in topic {
-            topic_conf.set(name, *value).unwrap();
-        }
-        conf.set_topic_defaults(Some(topic_conf));
-        let (conf, topic_defaults) = conf.finalize(self.kind).unwrap();
-        let clock = Arc::new(VirtualClock::default());
-        let now = Instant::from_micros(1_000_000);
-        clock.set(now);
+        let (conf, topic_defaults, rebalance_event) = self.settings(settings, topic);
+        let (clock, now) = start_time();
         let log = Arc::new(Mutex::new(Vec::new()));
-        let lines = log.clone();
         let hooks = ClientHooks {
-            log: Some(Arc::new(move |line: LogLine| lines.lock().unwrap().push(line.message))),
+            log: Some(sink(&log)),
             delivery: DeliveryMode::All,
             rebalance_event,
             commit_event: true,
@@ -99,20 +115,79 @@ impl WorldBuilder {
         if let Some(accumulator) = &shared.producer {
             accumulator.seed(5);
         }
-        let mut cluster = Cluster::new(self.cluster);
-        cluster.set_coordinator(CoordinatorKind::Group, "g", BrokerId(1));
         World {
             core,
             shared,
-            net: Network::new(cluster),
+            net: self.network(),
             clock,
             now,
             log,
         }
     }
+
+    /// Returns the network with the cluster. Broker 1 coordinates group `g`.
+    pub(super) fn network(self) -> Network {
+        let mut cluster = Cluster::new(self.cluster);
+        cluster.set_coordinator(CoordinatorKind::Group, "g", BrokerId(1));
+        Network::new(cluster)
+    }
+
+    /// Returns the settings of the client and of topics, and whether the application executes rebalances.
+    pub(super) fn settings(
+        &self,
+        settings: &[(&str, &str)],
+        topic: &[(&str, &str)],
+    ) -> (ClientConfig, TopicConfig, bool) {
+        let mut conf = Conf::new();
+        conf.set("bootstrap.servers", self.bootstrap.as_str()).unwrap();
+        let mut rebalance_event = false;
+        for (name, value) in settings {
+            match *name {
+                REBALANCE_EVENT => rebalance_event = true,
+                name => conf.set(name, *value).unwrap(),
+            }
+        }
+        let mut topic_conf = TopicConf::new();
+        for (name, value) in topic {
+            topic_conf.set(name, *value).unwrap();
+        }
+        conf.set_topic_defaults(Some(topic_conf));
+        let (conf, topic_defaults) = conf.finalize(self.kind).unwrap();
+        (conf, topic_defaults, rebalance_event)
+    }
+}
+
+/// Returns a clock and its time, one second after its origin.
+pub(super) fn start_time() -> (Arc<VirtualClock>, Instant) {
+    let clock = Arc::new(VirtualClock::default());
+    let now = Instant::from_micros(1_000_000);
+    clock.set(now);
+    (clock, now)
+}
+
+/// Returns a sink that collects the text of log lines.
+pub(super) fn sink(lines: &Arc<Mutex<Vec<String>>>) -> LogSink {
+    let lines = lines.clone();
+    Arc::new(move |line: LogLine| lines.lock().unwrap().push(line.message))
 }
 
 impl World {
+    /// Executes a command, without the events that follow at the same time.
+    pub(crate) fn send(&mut self, command: Command) {
+        self.shared.send(command);
+        self.drive();
+    }
+
+    pub(crate) fn topic(&self, name: &str) -> Arc<Topic> {
+        self.topic_with(name, TopicHooks::default())
+    }
+
+    pub(crate) fn topic_with(&self, name: &str, hooks: TopicHooks) -> Arc<Topic> {
+        self.shared.topic(name, None, hooks).unwrap()
+    }
+}
+
+impl<C: Client> World<C> {
     // ---------------------------------------------------------------- time
 
     /// Runs client and cluster until nothing more happens at this time. Returns the time of the client's next timer.
@@ -158,7 +233,7 @@ impl World {
     }
 
     /// Advances the time until `done` returns true, for `longest_ms` at most. Returns the milliseconds that it took.
-    pub(crate) fn run_until(&mut self, longest_ms: u64, mut done: impl FnMut(&mut World) -> bool) -> Option<u64> {
+    pub(crate) fn run_until(&mut self, longest_ms: u64, mut done: impl FnMut(&mut Self) -> bool) -> Option<u64> {
         self.drive();
         let begin = self.now;
         for ms in 0..=longest_ms {
@@ -178,24 +253,10 @@ impl World {
 
     // ---------------------------------------------------------------- the client
 
-    /// Executes a command, without the events that follow at the same time.
-    pub(crate) fn send(&mut self, command: Command) {
-        self.shared.send(command);
-        self.drive();
-    }
-
-    pub(crate) fn topic(&self, name: &str) -> Arc<Topic> {
-        self.topic_with(name, TopicHooks::default())
-    }
-
-    pub(crate) fn topic_with(&self, name: &str, hooks: TopicHooks) -> Arc<Topic> {
-        self.shared.topic(name, None, hooks).unwrap()
-    }
-
     /// Requests the metadata of a topic again.
     pub(crate) fn refresh(&mut self, topic: &str) {
         let now = self.now;
-        self.core.cluster().request_refresh(topic, now);
+        self.core.metadata().request_refresh(topic, now);
         self.drive();
     }
 
