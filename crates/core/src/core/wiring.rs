@@ -487,10 +487,6 @@ impl Core {
         &mut self.cluster
     }
 
-    pub(crate) fn connections(&mut self) -> &mut ConnectionTable {
-        &mut self.connections
-    }
-
     pub(crate) fn consumer(&mut self) -> Option<&mut Consumer> {
         self.consumer.as_mut()
     }

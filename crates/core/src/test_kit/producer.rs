@@ -1,7 +1,5 @@
 //! Records, Produce requests and delivery reports of a producer.
 
-use std::time::Duration;
-
 use ottla_mock::FaultAction;
 use ottla_protocol::api::produce::{PartitionProduceResponse, ProduceRequest, ProduceResponse, TopicProduceResponse};
 use ottla_protocol::record::BatchIter;
