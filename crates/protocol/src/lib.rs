@@ -48,8 +48,6 @@ mod message;
 mod reader;
 pub mod record;
 mod schema;
-#[cfg(test)]
-mod schema_tests;
 mod types;
 pub mod varint;
 mod wire;

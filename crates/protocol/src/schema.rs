@@ -472,3 +472,6 @@ pub(crate) fn decode_tagged(
     }
     Ok(unknown)
 }
+
+#[cfg(test)]
+mod tests;

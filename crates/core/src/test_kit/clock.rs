@@ -1,4 +1,4 @@
-//! A clock that stands still until a test sets it.
+//! A clock that keeps its time until a test sets it.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

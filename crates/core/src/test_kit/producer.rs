@@ -131,11 +131,6 @@ impl World {
         assert_eq!(done.try_take(), Some(()));
     }
 
-    /// Ends the client.
-    pub(crate) fn close(&mut self) {
-        self.send(core::Command::Terminate);
-    }
-
     /// Returns the code of the fatal error.
     pub(crate) fn fatal(&self) -> Option<ErrorCode> {
         self.shared.fatal_error().map(|e| e.code)

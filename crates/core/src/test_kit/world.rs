@@ -178,6 +178,21 @@ impl World {
         self.drive();
     }
 
+    /// Executes an admin command.
+    pub(crate) fn admin(&mut self, command: crate::admin::Command) {
+        self.send(Command::Admin(command));
+    }
+
+    /// Executes a command of the metadata manager.
+    pub(crate) fn cluster_command(&mut self, command: crate::cluster::Command) {
+        self.send(Command::Cluster(command));
+    }
+
+    /// Ends the client. Its last push of metrics may take time.
+    pub(crate) fn close(&mut self) {
+        self.send(Command::Terminate);
+    }
+
     pub(crate) fn topic(&self, name: &str) -> Arc<Topic> {
         self.topic_with(name, TopicHooks::default())
     }

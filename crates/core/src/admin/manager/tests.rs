@@ -11,7 +11,6 @@ use crate::admin::{
     TopicResult,
 };
 use crate::cluster::{Command as ClusterCommand, MetadataScope};
-use crate::core;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Queue};
 use crate::reply::Reply;
@@ -52,7 +51,7 @@ fn begin(w: &mut World, request: Request, options: &Options, queue: &Arc<Queue>,
             opaque,
         },
     };
-    w.send(core::Command::Admin(command));
+    w.admin(command);
 }
 
 /// Advances the time until a call has its result.
@@ -161,7 +160,7 @@ fn not_controller_and_lost_controller_are_retried_at_the_new_one() {
         deadline: w.now + LONG,
         reply: reply.clone(),
     };
-    w.send(core::Command::Cluster(command));
+    w.cluster_command(command);
     assert!(reply.try_take().is_some_and(|r| r.is_ok()));
     w.fail_next(ApiKey::CREATE_TOPICS, &[BrokerError::NOT_CONTROLLER; 2]);
     assert_eq!(create(&mut w, "t", &within(LONG)), Ok(vec![OK]));
@@ -265,7 +264,7 @@ fn short_request_timeout_closes_no_connection() {
         deadline: w.now + SHORT,
         reply: reply.clone(),
     };
-    w.send(core::Command::Admin(command));
+    w.admin(command);
     w.run_ms(500);
     let error = reply.try_take().unwrap().unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
@@ -279,7 +278,7 @@ fn short_request_timeout_closes_no_connection() {
             opaque: 0,
         },
     };
-    w.send(core::Command::Admin(command));
+    w.admin(command);
     let Ok(AdminOutcome::Groups(listed)) = await_result(&mut w, &queue) else {
         panic!("no listing")
     };

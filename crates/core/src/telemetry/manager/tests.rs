@@ -5,7 +5,6 @@ use std::time::Duration;
 use ottla_mock::{ApiKey, ErrorCode as BrokerError, MetricsPush, MetricsSubscription};
 use ottla_protocol::compression::Codec;
 
-use crate::core::Command;
 use crate::test_kit::World;
 
 /// A subscription to all metrics.
@@ -48,7 +47,7 @@ fn produce(w: &mut World) {
 
 /// Ends the client; returns the milliseconds that its last push takes.
 fn end(w: &mut World) -> u64 {
-    w.send(Command::Terminate);
+    w.close();
     w.run_until(30_000, |w| w.core.is_finished())
         .expect("the end of the client")
 }
