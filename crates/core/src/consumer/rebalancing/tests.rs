@@ -244,6 +244,7 @@ fn cooperative_callback_contains_only_changes() {
     assert_eq!(g.join(), (vec![0, 1], 2));
     g.divide(&[1, 2]);
     assert_eq!(g.take(), [revoked(&[0])]);
+    assert!(!g.is_lost(), "the member may still commit its offsets");
     assert!(!g.joins(), "0 is still in use");
     g.remove(&[0]).unwrap();
     assert_eq!(g.take(), [assigned(&[2])]);
