@@ -169,6 +169,12 @@ impl World {
         held.map(|a| self.to_sent(a)).collect()
     }
 
+    /// Returns the connections of the held requests, in the order of [`sent`](Self::sent).
+    pub(crate) fn conns_of_sent(&self) -> Vec<ConnId> {
+        let held = self.net.unseen().iter().filter(|a| a.key == ApiKey::PRODUCE);
+        held.map(|a| a.conn).collect()
+    }
+
     /// Returns the values of every partition of the held requests, in order.
     pub(crate) fn sent_values(&self) -> Vec<(String, Vec<String>)> {
         self.sent().into_iter().flat_map(|s| s.values).collect()

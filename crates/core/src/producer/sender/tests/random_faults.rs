@@ -71,13 +71,13 @@ impl RandomFaults {
 
     /// Makes a broker handle one request: it appends the records or not, and responds or not.
     fn act(&mut self) {
-        let sent = self.w.sent();
-        if sent.is_empty() {
+        let conns = self.w.conns_of_sent();
+        if conns.is_empty() {
             return;
         }
-        let at = self.rng.below(sent.len());
+        let conn = conns[self.rng.below(conns.len())];
         // A connection's requests are handled in order.
-        let at = sent.iter().position(|s| s.conn == sent[at].conn).unwrap();
+        let at = conns.iter().position(|c| *c == conn).unwrap();
         let sent = self.w.take_sent_at(at);
         let action = match self.rng.below(24) {
             0 => FaultAction::Error(BrokerError::NOT_LEADER_OR_FOLLOWER),
