@@ -5,14 +5,14 @@
 use std::time::Duration;
 
 use ottla_core::admin::{
-    AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, NewPartitions, NewTopic, Options,
-    Request, ResourceResult, ResourceType, TopicResult,
+    AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, GroupFilters, NewPartitions,
+    NewTopic, Options, Request, ResourceResult, ResourceType, TopicResult,
 };
-use ottla_core::client::{Client, ClientHooks};
+use ottla_core::client::{Client, ClientHooks, CommitMode};
 use ottla_core::config::Conf;
 use ottla_core::error::{Error, ErrorCode};
 use ottla_core::event::{Event, Queue};
-use ottla_core::types::ClientKind;
+use ottla_core::types::{ClientKind, PartitionOffset, TopicPartition};
 use ottla_mock::{Cluster, Fault, FaultAction};
 use ottla_protocol::ApiKey;
 
@@ -217,4 +217,30 @@ fn each_result_arrives_once_and_in_time() {
         results.push((result.opaque, result.outcome.unwrap_err().code));
     }
     assert_eq!(results, [(8, ErrorCode::L_DESTROY), (9, ErrorCode::L_DESTROY)]);
+}
+
+#[test]
+fn groups_of_all_brokers_are_listed() {
+    let c = with_cluster();
+    on_cluster(&c, |cluster| cluster.create_topic("t", 1, Some(1)).map(|_| ()).unwrap());
+    let servers = c.with_embedded(|e| e.bootstrap_servers()).unwrap();
+    let mut groups = vec!["a".to_owned(), "b".to_owned(), "c".to_owned()];
+    for group in &groups {
+        let mut conf = Conf::new();
+        conf.set("bootstrap.servers", servers.as_str()).unwrap();
+        conf.set("group.id", group.as_str()).unwrap();
+        let (client, topic) = conf.finalize(ClientKind::Consumer).unwrap();
+        let member = Client::new(ClientKind::Consumer, client, topic, ClientHooks::default()).unwrap();
+        let row = PartitionOffset::new(TopicPartition::new("t", 0), 1);
+        member.commit(Some(vec![row]), CommitMode::Sync).unwrap();
+    }
+    groups.sort();
+    let described = c.list_groups(None, Some(LONG)).unwrap();
+    let mut names: Vec<String> = described.groups.into_iter().map(|g| g.described.group_id).collect();
+    names.sort();
+    assert_eq!((names, described.error), (groups.clone(), None));
+    let listed = c.list_consumer_groups(GroupFilters::default(), &within(LONG)).unwrap();
+    let mut names: Vec<String> = listed.groups.into_iter().map(|g| g.group_id).collect();
+    names.sort();
+    assert_eq!((names, listed.errors), (groups, Vec::new()));
 }

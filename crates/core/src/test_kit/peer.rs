@@ -139,13 +139,18 @@ impl World {
 
     /// Commits an offset for group `g`, which must have no members.
     pub(crate) fn commit_offset(&mut self, topic: &str, partition: i32, offset: i64) {
+        self.commit_offset_of("g", topic, partition, offset);
+    }
+
+    /// Commits an offset for a group, which must have no members.
+    pub(crate) fn commit_offset_of(&mut self, group: &str, topic: &str, partition: i32, offset: i64) {
         let partitions = vec![OffsetCommitRequestPartition {
             partition_index: partition,
             committed_offset: offset,
             ..Default::default()
         }];
         let request = OffsetCommitRequest {
-            group_id: "g".into(),
+            group_id: group.into(),
             generation_id_or_member_epoch: -1,
             topics: vec![OffsetCommitRequestTopic {
                 name: topic.into(),
@@ -154,7 +159,7 @@ impl World {
             }],
             ..Default::default()
         };
-        let node = self.net.cluster.coordinator(CoordinatorKind::Group, "g").unwrap().0;
+        let node = self.net.cluster.coordinator(CoordinatorKind::Group, group).unwrap().0;
         let response = self.peer_call(node, &request, 8);
         assert_eq!(response.topics[0].partitions[0].error_code, 0);
     }
