@@ -48,6 +48,8 @@ mod message;
 mod reader;
 pub mod record;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod types;
 pub mod varint;
 mod wire;

@@ -472,6 +472,3 @@ pub(crate) fn decode_tagged(
     }
     Ok(unknown)
 }
-
-#[cfg(test)]
-mod tests;
