@@ -327,7 +327,7 @@ fn assign_callback_does_not_confirm_the_next_revocation() {
 }
 
 /// Returns a static member that comes back as leader of a group of two, and receives partition 0 as before (KIP-814). The
-/// coordinator is scripted: the cluster knows the members that it lost itself only.
+/// coordinator is scripted, as the cluster has never had this group.
 fn came_back(partitions: &[i32]) -> World {
     let mut w = world(&[("group.instance.id", "a"), ("enable.auto.commit", "false")]);
     w.recreate_topic("t", &vec![1; partitions.len()]);
