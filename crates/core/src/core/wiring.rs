@@ -483,3 +483,15 @@ impl Core {
         }
     }
 }
+
+/// Access to the managers for tests.
+#[cfg(test)]
+impl Core {
+    pub(crate) fn cluster(&mut self) -> &mut Cluster {
+        &mut self.cluster
+    }
+
+    pub(crate) fn consumer(&mut self) -> Option<&mut Consumer> {
+        self.consumer.as_mut()
+    }
+}

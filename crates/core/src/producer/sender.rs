@@ -692,3 +692,6 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -833,3 +833,6 @@ fn set_availability(queue: &TopicQueue, meta: &TopicMeta) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
