@@ -965,8 +965,14 @@ fn alert_text(number: u8) -> String {
             "protocol version",
             ": the broker offers neither TLSv1.2 nor TLSv1.3 (the broker's ssl.enabled.protocols)",
         ),
-        71 => ("insufficient security", ": the broker requires stronger ciphers (ssl.cipher.suites)"),
-        112 => ("unrecognized name", ": the broker has no certificate for the name that was connected to"),
+        71 => (
+            "insufficient security",
+            ": the broker requires stronger ciphers (ssl.cipher.suites)",
+        ),
+        112 => (
+            "unrecognized name",
+            ": the broker has no certificate for the name that was connected to",
+        ),
         116 => (
             "certificate required",
             ": the broker requires a client certificate that it accepts (ssl.certificate.location)",

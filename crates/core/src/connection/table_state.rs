@@ -120,7 +120,10 @@ impl TableState {
     /// Returns the time of the next look at the certificate files by timer.
     pub(super) fn certificates_wake(&self) -> Option<Instant> {
         let security = &self.config.security;
-        security.tls.then(|| self.certificates.next_wake(&security.renewal)).flatten()
+        security
+            .tls
+            .then(|| self.certificates.next_wake(&security.renewal))
+            .flatten()
     }
 
     pub(super) fn report(&mut self, event: ConnectionEvent) {

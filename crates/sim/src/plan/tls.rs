@@ -42,7 +42,11 @@ impl TlsPlan {
             share: c.pick(&[1.0, 1.0, 0.5]),
             handshake_us: c.spread(100, 500_000),
             fails: c.rate(0.2, 0.01, 0.5),
-            interval_ms: if c.hit(0.2) { 0 } else { c.spread(INTERVAL_MIN_MS, 20_000) },
+            interval_ms: if c.hit(0.2) {
+                0
+            } else {
+                c.spread(INTERVAL_MIN_MS, 20_000)
+            },
             reconnect_ms: if c.hit(0.3) { 0 } else { c.spread(50, 10_000) },
             look_us: c.spread(100, 2_000_000),
             change_us: c.spread(CHANGE_MIN_US, 60_000_000).max(40 * round_trip_us),

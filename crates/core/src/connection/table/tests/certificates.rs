@@ -235,7 +235,10 @@ fn results_of_looks_are_logged() {
             "SSL client.pem expires soon"
         ]
     );
-    w.net(NetEvent::TlsNotes(vec!["no client certificate was sent".into(), "another".into()]));
+    w.net(NetEvent::TlsNotes(vec![
+        "no client certificate was sent".into(),
+        "another".into(),
+    ]));
     assert_eq!(texts(&lines), ["SSL no client certificate was sent", "SSL another"]);
     w.connections.on_certificates_replaced(vec!["weak key".into()], w.now);
     assert_eq!(
@@ -245,7 +248,10 @@ fn results_of_looks_are_logged() {
             "SSL weak key"
         ]
     );
-    assert!(w.connections.is_active(w.key), "no result disturbs a connection in setup");
+    assert!(
+        w.connections.is_active(w.key),
+        "no result disturbs a connection in setup"
+    );
 }
 
 // ---------------------------------------------------------------- replacement
@@ -285,7 +291,9 @@ fn a_replaced_connection_without_requests_is_closed_and_can_be_opened_at_once() 
     assert_eq!(key, w.key);
     let lines = texts(&lines);
     assert!(
-        lines.iter().any(|l| l.contains("is replaced: certificates were renewed")),
+        lines
+            .iter()
+            .any(|l| l.contains("is replaced: certificates were renewed")),
         "{lines:?}"
     );
     assert!(matches!(w.actions()[..], [NetAction::Close { conn }] if conn == old));
@@ -307,7 +315,10 @@ fn a_connection_whose_time_has_come_accepts_no_request_and_ends_after_its_last_r
     w.send(1, 60_000).unwrap();
     let (first, ..) = w.sent();
     w.send(2, 60_000).unwrap();
-    assert!(matches!(w.ready(), Ready::Busy), "max.in.flight.requests.per.connection");
+    assert!(
+        matches!(w.ready(), Ready::Busy),
+        "max.in.flight.requests.per.connection"
+    );
     w.advance(WITHIN_MS);
     assert!(w.connections.is_up(w.key) && w.actions().is_empty());
     w.answer_metadata(conn, first);

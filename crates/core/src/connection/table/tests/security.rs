@@ -139,7 +139,11 @@ fn nothing_is_sent_before_the_connection_is_secured() {
         panic!("no connect")
     };
     let host = tls.map(|peer| peer.host);
-    assert_eq!(host.as_deref(), Some("broker"), "the name as configured, for verification");
+    assert_eq!(
+        host.as_deref(),
+        Some("broker"),
+        "the name as configured, for verification"
+    );
     w.net(NetEvent::Connected { conn, socket: -1 });
     assert!(w.actions().is_empty());
     assert!(matches!(w.ready(), Ready::Connecting));

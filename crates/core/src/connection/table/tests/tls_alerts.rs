@@ -21,14 +21,27 @@ fn alert_error(number: u8) -> Error {
 
 #[test]
 fn alerts_have_their_names_and_the_properties_to_look_at() {
-    let client_certificate = ["the broker refuses the client's certificate", "ssl.certificate.location"].as_slice();
+    let client_certificate = [
+        "the broker refuses the client's certificate",
+        "ssl.certificate.location",
+    ]
+    .as_slice();
     let cases: &[(u8, &str, &[&str])] = &[
         (
             40,
             "handshake failure",
-            &["ssl.cipher.suites", "ssl.curves.list", "ssl.sigalgs.list", "ssl.certificate.location"],
+            &[
+                "ssl.cipher.suites",
+                "ssl.curves.list",
+                "ssl.sigalgs.list",
+                "ssl.certificate.location",
+            ],
         ),
-        (42, "bad certificate", &["requires a client certificate", "ssl.certificate.location"]),
+        (
+            42,
+            "bad certificate",
+            &["requires a client certificate", "ssl.certificate.location"],
+        ),
         (43, "unsupported certificate", client_certificate),
         (44, "certificate revoked", client_certificate),
         (45, "certificate expired", client_certificate),
