@@ -103,7 +103,7 @@ pub enum NetEvent {
     },
     /// Texts for the log about TLS handshakes, for example that a client certificate was not sent.
     TlsNotes(Vec<String>),
-    /// The result of [`NetAction::RefreshCertificates`], or of certificates that the application has replaced.
+    /// The result of [`NetAction::RefreshCertificates`].
     CertificatesRefreshed(CertificateRefresh),
     /// The kernel took bytes. Both counts start at zero with the connection. With TLS a frame is begun when its first byte
     /// is encrypted, and done when the kernel has taken all of its records; the transport reads none of its memory then.

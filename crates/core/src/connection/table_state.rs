@@ -112,15 +112,18 @@ impl TableState {
         }
     }
 
-    /// Notes that the network has looked at the certificate files.
-    pub(super) fn on_certificates_refreshed(&mut self) {
-        self.certificates.on_looked();
+    /// Notes that the network has looked at the certificate files. Returns the time of the look.
+    pub(super) fn on_certificates_refreshed(&mut self, now: Instant) -> Instant {
+        self.certificates.on_looked(now)
     }
 
     /// Returns the time of the next look at the certificate files by timer.
     pub(super) fn certificates_wake(&self) -> Option<Instant> {
         let security = &self.config.security;
-        security.tls.then(|| self.certificates.next_wake(&security.renewal)).flatten()
+        security
+            .tls
+            .then(|| self.certificates.next_wake(&security.renewal))
+            .flatten()
     }
 
     pub(super) fn report(&mut self, event: ConnectionEvent) {

@@ -13,7 +13,7 @@ use super::telemetry_sampler::{self, TelemetrySampler};
 use crate::admin::Admin;
 use crate::cluster::{Change, Cluster};
 use crate::connection::{
-    BrokerKey, CertificateRefresh, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
+    BrokerKey, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
     Tag,
 };
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
@@ -453,10 +453,7 @@ impl Core {
                 None => self.offsets.on_command(&mut ctx, &mut self.cluster, command),
             },
             Command::Admin(command) => self.admin.on_command(&ctx, command),
-            Command::CertificatesReplaced(warnings) => {
-                let renewed = NetEvent::CertificatesRefreshed(CertificateRefresh::Renewed(warnings));
-                self.connections.on_net(renewed, now);
-            }
+            Command::CertificatesReplaced(warnings) => self.connections.on_certificates_replaced(warnings, now),
             Command::Terminate => {
                 let wait = self.telemetry_sampler.end(&mut ctx, metric_sources!(self));
                 ctx.log.debug(DebugContexts::GENERIC, "TERMINATE", || {

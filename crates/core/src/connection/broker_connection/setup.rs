@@ -201,6 +201,7 @@ impl BrokerConnection {
             table.close(other);
         }
         self.addresses.on_connected(winner.addr, &others);
+        self.attempted_at = winner.since;
         self.socket = socket;
         self.requests = RequestsInFlight::default();
         let security = &table.config.security;
@@ -248,6 +249,7 @@ impl BrokerConnection {
 
     fn on_secure_failed(&mut self, table: &mut TableState, error: Error, now: Instant) {
         self.setup_deadline = None;
+        self.replacement = None;
         let race = Race::new(self.addresses.untried());
         self.enter(table, State::Connecting { race }, now);
         self.on_address_failed(table, error, now);
@@ -483,7 +485,7 @@ impl BrokerConnection {
                 let (conn, versions) = (*conn, versions.clone());
                 self.setup_deadline = None;
                 self.enter(table, State::Up { conn, versions }, now);
-                self.report_room(table);
+                self.report_room(table, now);
             }
             _ => {}
         }
@@ -499,7 +501,6 @@ impl BrokerConnection {
         self.log(table).security(self.tls_session.as_ref(), mechanism);
         self.enter(table, State::Up { conn, versions }, now);
         self.reconnect.on_up();
-        self.replace_at = None;
         table.totals.connections += 1;
         self.setup_deadline = None;
         self.wanted = false;

@@ -8,12 +8,14 @@ use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ErrorCode as BrokerError, Message, Reader, RequestHeader, encode_response};
 
+mod certificates;
 mod connecting;
 mod keeping;
 mod logging;
 mod phrases;
 mod security;
 mod throttling;
+mod tls_alerts;
 mod unwritten;
 mod versions;
 
