@@ -160,6 +160,7 @@ impl Network {
                 self.looked_up.push(host);
                 self.events.push_back(NetEvent::Resolved { lookup, result });
             }
+            NetAction::RefreshCertificates => panic!("a plaintext client has no certificates"),
             NetAction::Connect { .. } if self.connects_hang => {}
             NetAction::Connect { conn, addr, .. } => self.connect(conn, i32::from(addr.port()) - PORT, now),
             NetAction::Send { conn, frame } => self.send(conn, frame, now),

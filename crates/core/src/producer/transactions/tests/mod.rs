@@ -473,7 +473,7 @@ fn late_txn_offset_commit_response_does_not_end_the_abort() {
 #[test]
 fn late_find_coordinator_error_for_dropped_offsets_does_not_abort_the_transaction() {
     let mut w = written(2);
-    w.fail_next(ApiKey::FIND_COORDINATOR, &[ErrorCode::GROUP_AUTHORIZATION_FAILED]);
+    w.fail_next(ApiKey::FIND_COORDINATOR, &[BrokerError::GROUP_AUTHORIZATION_FAILED]);
     w.hold(ApiKey::FIND_COORDINATOR);
     let sending = {
         let offsets = offsets(&w);
