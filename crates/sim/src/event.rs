@@ -41,6 +41,11 @@ pub(crate) enum WorldEvent {
         port: u16,
         fails: bool,
     },
+    /// The network has let go of the memory of a connection that a client has closed.
+    Released {
+        client: usize,
+        conn: ConnId,
+    },
     /// The end of a look at a client's certificate files.
     Looked {
         client: usize,

@@ -143,6 +143,7 @@ impl Run {
                 let result = found.ok_or_else(|| "Temporary failure in name resolution".to_owned());
                 world.deliver_net_event(client, NetEvent::Resolved { lookup, result });
             }
+            WorldEvent::Released { client, conn } => world.deliver_net_event(client, NetEvent::Released { conn }),
             WorldEvent::Looked { client } => looked(world, client),
             WorldEvent::Connecting {
                 client,

@@ -67,9 +67,19 @@ pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
             }
         }
         NetAction::Send { conn, frame } => client_sends(world, client, conn, frame),
-        NetAction::Close { conn } => client_closes(world, client, conn),
+        NetAction::Close { conn, acknowledge } => {
+            client_closes(world, client, conn);
+            if acknowledge {
+                // Without a draw, which would change every seed.
+                let delay_us = conn.0 % 4 * RELEASE_STEP_US;
+                world.after_us(delay_us, WorldEvent::Released { client, conn });
+            }
+        }
     }
 }
+
+/// The network lets go of a closed connection's memory after none to three of these.
+const RELEASE_STEP_US: u64 = 700;
 
 fn connect(world: &mut World, client: usize, conn: ConnId, addr: SocketAddr) {
     let delay = world.net.delay_us();

@@ -444,7 +444,10 @@ impl BrokerConnection {
     /// Ends everything without an event.
     pub(super) fn close_silently(&mut self, table: &mut TableState) {
         for conn in self.state.conns() {
-            table.act(NetAction::Close { conn });
+            table.act(NetAction::Close {
+                conn,
+                acknowledge: false,
+            });
         }
         self.state = State::Idle;
         self.wanted = false;
@@ -869,8 +872,9 @@ impl BrokerConnection {
     /// one, the client closes the connection, and the next attempt may follow at once.
     pub(super) fn take_down(&mut self, table: &mut TableState, error: Option<Error>, now: Instant) {
         let peer = self.peer();
+        let unwritten = self.requests.unwritten() > 0;
         for conn in self.state.conns() {
-            table.close(conn);
+            table.close(conn, unwritten);
         }
         if let State::Resolving { lookup, .. } = self.state {
             table.take_lookup(lookup);

@@ -62,6 +62,9 @@ pub enum ConnectionEvent {
         /// At least one name, or the cause of the failure.
         result: Result<Vec<String>, String>,
     },
+    /// The network reads no memory of any closed connection's frames any more
+    /// ([`ConnectionTable::is_releasing`](super::ConnectionTable::is_releasing)).
+    Released,
     /// A request has ended.
     Outcome {
         /// The connection.

@@ -266,6 +266,12 @@ impl ConnectionTable {
             .is_some_and(|c| c.requests().is_unwritten(tag))
     }
 
+    /// Returns whether the network may be reading the memory of frames of connections that were closed before they were
+    /// written in full. [`ConnectionEvent::Released`] follows.
+    pub fn is_releasing(&self) -> bool {
+        self.state.is_releasing()
+    }
+
     // ---------------------------------------------------------------- for managers: requests
 
     /// Returns the readiness of `key` for a request. When the connection is not up, it is requested.
@@ -441,6 +447,7 @@ impl ConnectionTable {
             NetEvent::CertificatesRefreshed(result) => self.on_certificates_refreshed(result, now),
             NetEvent::Written { conn, begun, done } => self.on_written(conn, begun, done, now),
             NetEvent::Received { conn, body } => self.with_conn(conn, |c, table| c.on_received(table, body, now)),
+            NetEvent::Released { conn } => self.state.on_released(conn),
             NetEvent::Closed { conn, reason } => {
                 self.with_conn(conn, |c, table| c.on_closed(table, conn, &reason, now))
             }

@@ -349,6 +349,8 @@ impl Core {
                 self.report_throttle(broker_name, key.node.0, throttle_ms);
             }
             ConnectionEvent::Names { lookup, result } => self.cluster.on_names(&mut ctx, lookup, result),
+            // The producer's next poll sends the reports that have waited for it.
+            ConnectionEvent::Released => {}
             ConnectionEvent::SendReady { key } => {
                 self.telemetry_sampler.telemetry.on_unthrottled();
                 if let Some(p) = &mut self.producer {

@@ -93,6 +93,10 @@ pub(crate) struct Network {
     blocked: Option<ApiKey>,
     /// Attempts to connect neither succeed nor fail while this is true.
     pub(crate) connects_hang: bool,
+    /// Ends of connections are not acknowledged, as by a thread that still writes, until
+    /// [`release_memory`](Self::release_memory).
+    pub(crate) keeps_memory: bool,
+    kept: Vec<ConnId>,
     /// Names that have no address.
     pub(crate) nameless: BTreeSet<String>,
     /// Names looked up so far.
@@ -126,6 +130,8 @@ impl Network {
             peers: Peers::default(),
             blocked: None,
             connects_hang: false,
+            keeps_memory: false,
+            kept: Vec::new(),
             nameless: BTreeSet::new(),
             looked_up: Vec::new(),
         }
@@ -164,13 +170,25 @@ impl Network {
             NetAction::Connect { .. } if self.connects_hang => {}
             NetAction::Connect { conn, addr, .. } => self.connect(conn, i32::from(addr.port()) - PORT, now),
             NetAction::Send { conn, frame } => self.send(conn, frame, now),
-            NetAction::Close { conn } => {
+            NetAction::Close { conn, acknowledge } => {
                 if let Some(link) = self.remove(conn) {
                     self.cluster.advance_clock(time(now));
                     self.cluster.disconnected(BrokerId(link.node), ConnectionId(conn.0));
                 }
+                match (acknowledge, self.keeps_memory) {
+                    (false, _) => {}
+                    (true, true) => self.kept.push(conn),
+                    (true, false) => self.events.push_back(NetEvent::Released { conn }),
+                }
             }
         }
+    }
+
+    /// Acknowledges the ends of connections.
+    pub(crate) fn release_memory(&mut self) {
+        self.keeps_memory = false;
+        let released = self.kept.drain(..).map(|conn| NetEvent::Released { conn });
+        self.events.extend(released);
     }
 
     fn connect(&mut self, conn: ConnId, node: i32, now: Instant) {

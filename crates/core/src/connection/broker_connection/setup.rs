@@ -141,7 +141,7 @@ impl BrokerConnection {
         while let State::Connecting { race } = &mut self.state
             && let Some(runner) = race.take_expired(now)
         {
-            table.close(runner.conn);
+            table.close(runner.conn, false);
             let reason = CloseReason::Io("Connection setup timed out in state CONNECT".into());
             self.on_address_failed(table, connect_failure(&runner, &reason, now), now);
         }
@@ -198,7 +198,7 @@ impl BrokerConnection {
         let (others, cancelled): (Vec<SocketAddr>, Vec<ConnId>) =
             race.runners().iter().map(|r| (r.addr, r.conn)).unzip();
         for other in cancelled {
-            table.close(other);
+            table.close(other, false);
         }
         self.addresses.on_connected(winner.addr, &others);
         self.attempted_at = winner.since;
@@ -262,7 +262,7 @@ impl BrokerConnection {
         let error = Error::new(ErrorCode::L_TRANSPORT, text);
         match self.state {
             State::Securing { conn } => {
-                table.close(conn);
+                table.close(conn, false);
                 self.on_secure_failed(table, error, now);
             }
             _ => self.take_down(table, Some(error), now),

@@ -295,7 +295,7 @@ fn a_replaced_connection_without_requests_is_closed_and_can_be_opened_at_once() 
             .any(|l| l.contains("is replaced: certificates were renewed")),
         "{lines:?}"
     );
-    assert!(matches!(w.actions()[..], [NetAction::Close { conn }] if conn == old));
+    assert!(matches!(w.actions()[..], [NetAction::Close { conn, .. }] if conn == old));
     w.advance(INTERVAL_MS / 10);
     assert!(
         !w.actions().iter().any(|a| matches!(a, NetAction::Resolve { .. })),

@@ -521,7 +521,7 @@ fn a_connect_that_hangs_times_out() {
     assert!(
         w.actions()
             .iter()
-            .any(|a| matches!(a, NetAction::Close { conn: c } if *c == conn))
+            .any(|a| matches!(a, NetAction::Close { conn: c, .. } if *c == conn))
     );
     // Later events of the connection are ignored.
     w.net(NetEvent::Connected { conn, socket: -1 });

@@ -219,7 +219,7 @@ fn addresses_whose_attempts_were_cancelled_are_tried_after_a_failed_tls_handshak
     w.advance(250);
     let fast = w.connecting();
     w.net(NetEvent::Connected { conn: fast, socket: -1 });
-    assert!(matches!(w.actions()[..], [NetAction::Close { conn }] if conn == slow));
+    assert!(matches!(w.actions()[..], [NetAction::Close { conn, .. }] if conn == slow));
     w.tls_closed(fast, TlsFailure::Alert(40));
     w.connecting();
     assert!(w.events().is_empty());
@@ -262,7 +262,7 @@ fn a_tls_handshake_has_the_rest_of_the_setup_timeout() {
     assert!(
         w.actions()
             .iter()
-            .any(|a| matches!(a, NetAction::Close { conn: c } if *c == conn))
+            .any(|a| matches!(a, NetAction::Close { conn: c, .. } if *c == conn))
     );
 }
 
