@@ -4,6 +4,7 @@
     python3 bench/compare.py [--rounds 5] [--count 500000] [--only NAME]...
     make bench BENCH_ARGS="--only consumer,"    only the rows of consumers
     make bench BENCH_ARGS=--publish     writes docs/BENCHMARKS.md and docs/bench.svg, too
+    make bench BENCH_ARGS="--build NAME=FOLDER --no-reference --no-java"    two builds of the library
 
 One program, rdkafka_performance (the runs of librdkafka's introduction) or
 bench_producer and bench_consumer (the rows of workloads.py), runs on either library
@@ -14,6 +15,8 @@ each run, and as medians: messages per second from the program's own summary lin
 user and system CPU time per message, the most threads and the most memory seen.
 A ratio is ours to another's in the same round, and the median of that: a machine that
 is slower in one round than in another changes both sides. bench.svg draws that of CPU time.
+For another build of the library (--build) the least and the greatest ratio follow, and the number of rounds in which
+ours was the lower one: a difference between builds is often no larger than the rounds' own.
 """
 
 import argparse
@@ -50,6 +53,10 @@ CONSUME = {
 
 # Where files are kept in memory, and how much of it a run's brokers may fill before they delete what was read.
 MEMORY, ROOM = Path("/dev/shm"), 12 << 30
+# Bytes that brokers store for a record besides its value, about.
+RECORD_MORE = 15
+# Runs of a row that are not measured.
+WARM_UPS = 3
 # By default brokers keep a topic's files for a minute after its deletion.
 BROKER = {"log.segment.delete.delay.ms": 500}
 
@@ -71,6 +78,13 @@ class Materials(tls.Materials):
         """Makes the certificates in a cluster's folder; returns the listener with TLS."""
         cls.made = cls(folder)
         return [tls.listener("TLS", cls.made.broker.keystore)]
+
+
+def stored_max(workload, count, rounds, libraries):
+    """Returns about how many bytes brokers store at most for a producer's row. A topic that is not warm is deleted after
+    each run."""
+    runs = WARM_UPS + rounds * MORE_ROUNDS * libraries if workload.warm else 1
+    return runs * round(count * workload.share) * (workload.size + RECORD_MORE) * workload.replicas
 
 
 def touch(folder, size):
@@ -104,7 +118,7 @@ class Row:
     make_command: Callable
     after: Callable | None = None
     make_java: Callable | None = None
-    warm_ups: int = 3
+    warm_ups: int = WARM_UPS
     stores: int = 0
     varies: bool = False
 
@@ -278,10 +292,10 @@ def report(table):
             print(f"{name:<30} {library:<10} {m['msgs_per_s']:>9.0f} {m['cpu_us_per_msg']:>10.3f} "
                   f"{m['threads_max']:>7} {m['rss_mib_max']:>7.0f}")
         ours = libraries["ottla"]
-        for other, label in (("reference", "ratio"), ("java", "to java")):
-            if other not in libraries:
+        for other, theirs in libraries.items():
+            if other == "ottla":
                 continue
-            theirs = libraries[other]
+            label = "ratio" if other == "reference" else f"to {other}"
             rate, cpu, rss = (pairs.ratio(ours, theirs, key) for key in ("msgs_per_s", "cpu_us_per_msg", "rss_mib_max"))
             threads = ours["threads_max"] / theirs["threads_max"]
             print(f"{name:<30} {label:<10} {rate:>9.2f} {cpu:>10.2f} {threads:>7.2f} {rss:>7.2f}")
@@ -289,9 +303,21 @@ def report(table):
                 p50, p99 = pairs.ratio(ours, theirs, "p50_us"), pairs.ratio(ours, theirs, "p99_us")
                 print(f"  took us: p50 {ours['p50_us']:.0f} / {theirs['p50_us']:.0f} = {p50:.2f}, "
                       f"p99 {ours['p99_us']:.0f} / {theirs['p99_us']:.0f} = {p99:.2f}")
+            if other not in ("reference", "java"):
+                report_pairs(ours, theirs)
     print("\ngoals (ours / librdkafka's, but where it says otherwise)")
     for name, goal, found, sign, limit, met in judged(table):
         print(f"{name:<30} {goal:<12} {found:>6.2f}  wanted {sign} {limit:<5} {'met' if met else 'MISSED'}")
+
+
+def report_pairs(ours, theirs):
+    """Prints the ratios to another build of the library in all rounds."""
+    for figure in ("msgs_per_s", "cpu_us_per_msg", "p50_us"):
+        found = pairs.ratios(ours, theirs, figure)
+        if found:
+            lower = sum(each < 1 for each in found)
+            print(f"  {figure}: {statistics.median(found):.3f}, from {min(found):.3f} to {max(found):.3f}, "
+                  f"lower in {lower} of {len(found)} rounds")
 
 
 # The names of workloads.py's goals among the figures.
@@ -329,6 +355,16 @@ def groups(workloads):
     return list(by_base.values())
 
 
+def build(text):
+    """A build of the library, NAME=FOLDER on the command line."""
+    name, sign, folder = text.partition("=")
+    if not (name and sign) or name in ("ottla", "reference", "java"):
+        raise argparse.ArgumentTypeError(f"{text} is not NAME=FOLDER with a name of its own")
+    if not (Path(folder) / "librdkafka.so.1").exists():
+        raise argparse.ArgumentTypeError(f"{folder} contains no librdkafka.so.1")
+    return name, Path(folder).resolve()
+
+
 def main():
     parser = argparse.ArgumentParser(description="Benchmark the library beside librdkafka")
     parser.add_argument("--rounds", type=int, default=5)
@@ -339,18 +375,29 @@ def main():
     parser.add_argument("--brokers", type=int, default=2)
     parser.add_argument("--port", type=int, default=PORT, help="the first broker's")
     parser.add_argument("--no-java", action="store_true", help="without Kafka's Java client")
+    parser.add_argument("--build", action="append", type=build, default=[], metavar="NAME=FOLDER",
+                        help="another build of the library, which takes turns with that in --lib")
+    parser.add_argument("--no-reference", action="store_true", help="without librdkafka")
     parser.add_argument("--publish", nargs="?", type=Path, const=publish.FOLDER, metavar="FOLDER",
                         help="write BENCHMARKS.md and bench.svg into this folder (default docs)")
     args = parser.parse_args()
+    if args.publish and (args.build or args.no_reference):
+        parser.error("--publish writes about the library and librdkafka: not with --build or --no-reference")
 
     def wanted(name):
         return not args.only or any(part in name for part in args.only)
 
     try:
-        libraries = {"ottla": args.lib.resolve(), "reference": reference.fetch()}
+        libraries = {"ottla": args.lib.resolve(), **dict(args.build)}
+        if not args.no_reference:
+            libraries["reference"] = reference.fetch()
         cluster = cluster_of(args.brokers, args.port)
     except (reference.Unavailable, kafka.Unavailable) as e:
         sys.exit(f"compare.py: {e}")
+    for workload in PRODUCERS:
+        if wanted(workload.name) and stored_max(workload, args.count, args.rounds, len(libraries)) > ROOM:
+            sys.exit(f"compare.py: the topic of \"{workload.name}\" grows beyond {ROOM >> 30} GiB with {len(libraries)} "
+                     f"libraries and {args.rounds} rounds: fewer --rounds")
     for needed in (args.program, args.lib / "librdkafka.so.1"):
         if not needed.exists():
             sys.exit(f"compare.py: {needed} is not there: make lib examples")

@@ -100,6 +100,7 @@ own in another row: several threads to one, transactions to requests one after t
 make bench                                     # all rows; the table, and the chart in build/real/bench.svg
 make bench BENCH_ARGS="--only lz4 --rounds 3"  # some rows
 make bench BENCH_ARGS=--publish                # writes this page anew
+make bench BENCH_ARGS="--build before=FOLDER --no-reference --no-java"  # beside another build, FOLDER/librdkafka.so.1
 ```
 
 It needs Java 17 and, the first time, the network: Kafka comes from Maven Central, librdkafka from PyPI. `bench/workloads.py`

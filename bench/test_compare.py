@@ -1,7 +1,12 @@
 """The results of make bench: goals, chart and page; and the summary of the Java client's run."""
 
+import argparse
+import contextlib
+import io
 import math
+import tempfile
 import unittest
+from pathlib import Path
 from xml.etree import ElementTree
 
 import real_kafka  # noqa: F401
@@ -61,6 +66,38 @@ class Judging(unittest.TestCase):
         theirs["rounds"]["msgs_per_s"] = [1000.0, 500.0, 800.0]
         self.assertAlmostEqual(pairs.ratio(ours, theirs, "msgs_per_s"), 1.1)
         self.assertTrue(math.isnan(pairs.ratio(ours, theirs, "p50_us")))
+
+    def test_report_has_every_build_with_its_spread(self):
+        found = table()
+        # In one round of three ours took more.
+        before = figures()
+        before["rounds"]["cpu_us_per_msg"] = [0.4, 1.0, 1.0]
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            compare.report({"lz4": {**found["lz4"], "before": before}})
+        text = printed.getvalue()
+        self.assertIn("to before", text)
+        self.assertIn("cpu_us_per_msg: 0.500, from 0.500 to 1.250, lower in 2 of 3 rounds", text)
+        self.assertEqual(text.count("lower in"), 2)
+
+    def test_topic_that_stays_limits_the_rounds(self):
+        keeps = next(workload for workload in PRODUCERS if workload.warm)
+        self.assertLess(compare.stored_max(keeps, 500_000, rounds=5, libraries=2), compare.ROOM)
+        self.assertGreater(compare.stored_max(keeps, 500_000, rounds=6, libraries=4), compare.ROOM)
+        for workload in PRODUCERS:
+            if not workload.warm:
+                self.assertLess(compare.stored_max(workload, 500_000, rounds=100, libraries=4), compare.ROOM, workload.name)
+
+    def test_build_needs_a_name_of_its_own_and_a_library(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for text in (f"before={folder}", folder, f"={folder}"):
+                with self.assertRaises(argparse.ArgumentTypeError):
+                    compare.build(text)
+            library = Path(folder) / "librdkafka.so.1"
+            library.touch()
+            self.assertEqual(compare.build(f"before={folder}"), ("before", Path(folder).resolve()))
+            with self.assertRaises(argparse.ArgumentTypeError):
+                compare.build(f"reference={folder}")
 
     def test_rows_that_did_not_run_are_not_judged(self):
         self.assertEqual(self.judged({}), {})

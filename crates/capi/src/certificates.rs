@@ -66,7 +66,12 @@ fn encoding_from_c(number: c_int) -> Option<(Encoding, &'static str)> {
 }
 
 /// Reads a certificate or key and stores it; without bytes, removes it. Returns the address that the property shows.
-fn store(conf: &mut ConfHandle, purpose: Purpose, encoding: Encoding, bytes: Option<&[u8]>) -> Result<usize, MaterialError> {
+fn store(
+    conf: &mut ConfHandle,
+    purpose: Purpose,
+    encoding: Encoding,
+    bytes: Option<&[u8]>,
+) -> Result<usize, MaterialError> {
     let password = conf.conf().get("ssl.key.password").ok().filter(|p| !p.is_empty());
     let password = password.as_deref();
     let hooks = conf.tls_mut();
@@ -155,13 +160,22 @@ fn replace(rk: &Handle, conf: &ConfHandle) -> Result<(), Error> {
     let identity = match (&held.certificate, &held.key) {
         (Some(certificate), Some(key)) => Some(Replacement::Identity(certificate.clone(), key.clone())),
         (None, None) => None,
-        _ => return Err(Error::invalid_arg("a certificate and its private key are replaced together")),
+        _ => {
+            return Err(Error::invalid_arg(
+                "a certificate and its private key are replaced together",
+            ));
+        }
     };
     if identity.is_none() && held.ca.is_none() {
-        return Err(Error::invalid_arg("conf holds no certificate of rd_kafka_conf_set_ssl_cert()"));
+        return Err(Error::invalid_arg(
+            "conf holds no certificate of rd_kafka_conf_set_ssl_cert()",
+        ));
     }
     let ca = held.ca.clone().map(Replacement::Ca);
-    identity.into_iter().chain(ca).try_for_each(|new| client.replace_certificates(new))
+    identity
+        .into_iter()
+        .chain(ca)
+        .try_for_each(|new| client.replace_certificates(new))
 }
 
 exports! {

@@ -96,7 +96,12 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     handle.interceptors().fix();
     let hooks = ClientHooks {
         interceptor: CoreInterceptor::of(&handle),
-        ..client_hooks(&callbacks, handle.conf().tls().clone(), only_error, &Arc::downgrade(&handle))
+        ..client_hooks(
+            &callbacks,
+            handle.conf().tls().clone(),
+            only_error,
+            &Arc::downgrade(&handle),
+        )
     };
     let client = Client::new(kind, settings, topic_settings, hooks).inspect_err(|_| end_interceptors(&handle))?;
     let client = handle.start(client);

@@ -28,5 +28,7 @@ pub mod sasl;
 pub mod stats;
 pub mod sys;
 pub mod telemetry;
+#[cfg(test)]
+mod test_kit;
 pub mod transport;
 pub mod types;

@@ -1,4 +1,5 @@
-//! Client metrics (KIP-714) on the embedded cluster, over real sockets.
+//! Client metrics (KIP-714) on the embedded cluster, over real sockets. Errors and settings are tested on virtual time, beside
+//! the manager.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a failed expectation ends a test
 
@@ -9,9 +10,8 @@ use ottla_core::client::{Client, ClientHooks};
 use ottla_core::config::Conf;
 use ottla_core::producer::{Payload, Record};
 use ottla_core::types::{ClientKind, TopicHooks};
-use ottla_mock::{ClusterConfig, EmbeddedCluster, Fault, FaultAction, MetricsPush, MetricsSubscription};
+use ottla_mock::{ClusterConfig, EmbeddedCluster, MetricsPush, MetricsSubscription};
 use ottla_protocol::compression::Codec;
-use ottla_protocol::{ApiKey, ErrorCode};
 
 /// A cluster that subscribes to metrics, with the telemetry requests that it received.
 struct World {
@@ -60,12 +60,6 @@ impl World {
 
     fn pushes(&self) -> Vec<MetricsPush> {
         self.cluster.with(|c| c.pushed_metrics().to_vec())
-    }
-
-    /// Waits for this number of pushes.
-    fn await_pushes(&self, n: usize) -> Vec<MetricsPush> {
-        wait(|| self.pushes().len() >= n);
-        self.pushes()
     }
 
     fn count(&self, request: &str) -> usize {
@@ -128,160 +122,4 @@ fn producer_pushes_subscribed_metrics_and_a_terminating_push() {
             .all(|push| push.client == last.client && push.codec == Codec::Zstd)
     );
     assert_eq!(w.count("GetTelemetrySubscriptions"), 1);
-}
-
-/// The broker processes the push in flight immediately, and its response is delayed.
-#[test]
-fn termination_during_a_push_sends_a_last_push() {
-    let w = World::new(Some(often()));
-    let p = w.client(ClientKind::Producer, &[]);
-    let late = Fault {
-        action: FaultAction::Serve,
-        delay_us: 150_000,
-    };
-    w.cluster.with(|c| c.push_fault(None, ApiKey::PUSH_TELEMETRY, late));
-    w.await_pushes(1);
-    let begun = Instant::now();
-    drop(p);
-    assert!(begun.elapsed() < Duration::from_secs(2));
-    let pushes = w.pushes();
-    assert!(pushes.last().is_some_and(|push| push.terminating));
-    assert_eq!(pushes.iter().filter(|push| push.terminating).count(), 1);
-}
-
-#[test]
-fn consumer_pushes_group_metrics() {
-    let w = World::new(Some(often()));
-    produce(&w.client(ClientKind::Producer, &[("enable.metrics.push", "false")]));
-    let settings = [
-        ("group.id", "readers"),
-        ("client.rack", "r1"),
-        ("auto.offset.reset", "earliest"),
-    ];
-    let c = w.client(ClientKind::Consumer, &settings);
-    c.subscribe(vec!["t".to_owned()]).unwrap();
-    wait(|| {
-        drop(c.consumer_queue().pop(Some(Duration::from_millis(10))));
-        let names = [
-            "coordinator.assigned.partitions",
-            "coordinator.rebalance.latency.total",
-            "fetch.manager.fetch.latency.avg",
-            "poll.idle.ratio.avg",
-        ];
-        let pushes = w.pushes();
-        let is_pushed = |name: &&str| {
-            pushes
-                .iter()
-                .any(|p| says(p, &format!("org.apache.kafka.consumer.{name}")))
-        };
-        names.iter().all(is_pushed)
-    });
-    let last = w.pushes().pop().unwrap();
-    for attribute in ["group_id", "readers", "group_member_id", "client_rack", "r1"] {
-        assert!(says(&last, attribute), "{attribute}");
-    }
-}
-
-#[test]
-fn no_subscription_means_no_push() {
-    let unaware = World::new(None);
-    let p = unaware.client(ClientKind::Producer, &[]);
-    produce(&p);
-    wait(|| p.outq_len() == 0);
-    drop(p);
-    assert_eq!(unaware.count("Telemetry"), 0);
-
-    let off = World::new(Some(often()));
-    let p = off.client(ClientKind::Producer, &[("enable.metrics.push", "false")]);
-    produce(&p);
-    wait(|| p.outq_len() == 0);
-    drop(p);
-    assert_eq!(off.count("Telemetry"), 0);
-
-    let none = MetricsSubscription {
-        names: Vec::new(),
-        ..often()
-    };
-    let patient = World::new(Some(none));
-    let p = patient.client(ClientKind::Producer, &[]);
-    wait(|| patient.count("GetTelemetrySubscriptions") == 2);
-    let begun = Instant::now();
-    drop(p);
-    assert!(begun.elapsed() < Duration::from_secs(1));
-    assert_eq!(patient.count("PushTelemetry"), 0);
-}
-
-#[test]
-fn only_metrics_with_a_subscribed_prefix_are_pushed() {
-    let some = MetricsSubscription {
-        names: vec!["org.apache.kafka.producer.connection.".into()],
-        ..often()
-    };
-    let w = World::new(Some(some));
-    let p = w.client(ClientKind::Producer, &[]);
-    produce(&p);
-    let push = w.await_pushes(1).remove(0);
-    assert!(says(&push, "org.apache.kafka.producer.connection.creation.total"));
-    assert!(!says(&push, "latency"));
-    drop(p);
-}
-
-#[test]
-fn push_uses_the_preferred_codec() {
-    for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::None] {
-        let subscription = MetricsSubscription {
-            codecs: vec![codec, Codec::Zstd],
-            ..often()
-        };
-        let w = World::new(Some(subscription));
-        let p = w.client(ClientKind::Producer, &[]);
-        let push = w.await_pushes(1).remove(0);
-        assert_eq!(push.codec, codec);
-        assert!(says(&push, "org.apache.kafka.producer.connection.creation.rate"));
-        drop(p);
-    }
-}
-
-#[test]
-fn push_errors_are_handled_by_code() {
-    let w = World::new(Some(often()));
-    let p = w.client(ClientKind::Producer, &[]);
-    w.await_pushes(1);
-    // UNKNOWN_SUBSCRIPTION_ID: the client requests the new subscription immediately and pushes for it.
-    w.cluster.with(|c| c.subscribe_to_metrics(Some(often())));
-    wait(|| w.pushes().last().is_some_and(|push| push.subscription_id == 2));
-    assert_eq!(w.count("GetTelemetrySubscriptions"), 2);
-    let refuse = |error| w.cluster.with(|c| c.refuse_next_push(error));
-    for (error, asked) in [
-        (ErrorCode::UNSUPPORTED_COMPRESSION_TYPE, 3),
-        (ErrorCode::TELEMETRY_TOO_LARGE, 4),
-        (ErrorCode::THROTTLING_QUOTA_EXCEEDED, 5),
-    ] {
-        refuse(error);
-        wait(|| w.count("GetTelemetrySubscriptions") == asked);
-        let n = w.pushes().len();
-        w.await_pushes(n + 1);
-    }
-    // A permanent error ends the pushes.
-    refuse(ErrorCode::INVALID_RECORD);
-    let n = w.count("PushTelemetry");
-    wait(|| w.count("PushTelemetry") > n);
-    std::thread::sleep(Duration::from_millis(250));
-    assert_eq!(w.count("PushTelemetry"), n + 1);
-    drop(p);
-    assert_eq!(w.count("PushTelemetry"), n + 1);
-}
-
-#[test]
-fn push_above_the_clusters_limit_is_skipped() {
-    let tiny = MetricsSubscription {
-        max_bytes: 10,
-        ..often()
-    };
-    let w = World::new(Some(tiny));
-    let p = w.client(ClientKind::Producer, &[]);
-    wait(|| w.count("GetTelemetrySubscriptions") == 1);
-    std::thread::sleep(Duration::from_millis(250));
-    drop(p);
-    assert_eq!(w.count("PushTelemetry"), 0);
 }

@@ -99,7 +99,10 @@ fn a_plaintext_listener_behind_ssl_and_the_reverse_are_recognised() {
         ("enable.ssl.certificate.verification", "false"),
     ]);
     let error = first_error(&p);
-    assert!(error.message.contains("connecting to a PLAINTEXT broker listener?"), "{error}");
+    assert!(
+        error.message.contains("connecting to a PLAINTEXT broker listener?"),
+        "{error}"
+    );
 
     let encrypted = client(&[("test.mock.num.brokers", "1"), ("test.mock.ssl", "true")]);
     let p = client(&[("bootstrap.servers", &servers(&encrypted))]);
@@ -175,7 +178,10 @@ fn certificates_are_renewed_under_load_and_connections_replaced_without_a_loss()
         }
     }
     offsets.sort_unstable();
-    let in_order = offsets.iter().enumerate().all(|(n, (opaque, offset))| *opaque == n && *offset == n as i64);
+    let in_order = offsets
+        .iter()
+        .enumerate()
+        .all(|(n, (opaque, offset))| *opaque == n && *offset == n as i64);
     assert!(in_order, "a record is lost, doubled or out of order");
     let _ = std::fs::remove_dir_all(&folder);
 }

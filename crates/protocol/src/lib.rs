@@ -49,7 +49,7 @@ mod reader;
 pub mod record;
 mod schema;
 #[cfg(test)]
-mod schema_tests;
+mod tests;
 mod types;
 pub mod varint;
 mod wire;

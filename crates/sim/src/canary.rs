@@ -80,6 +80,10 @@ pub enum Canary {
     LateEnd,
     /// An event is served behind records that were fetched before it.
     LateEvent,
+    /// A connection that needs TLS is used before the handshake is complete.
+    EarlyFrame,
+    /// Connections are not replaced after a renewal of certificates.
+    KeptCertificates,
 }
 
 impl Canary {
@@ -121,6 +125,8 @@ impl Canary {
         ("lost-marker", Canary::LostMarker),
         ("late-end", Canary::LateEnd),
         ("late-event", Canary::LateEvent),
+        ("early-frame", Canary::EarlyFrame),
+        ("kept-certificates", Canary::KeptCertificates),
     ];
 
     /// Returns the worlds in which the bug has an effect, where these are few: the remainder of their seeds, and the
@@ -134,6 +140,8 @@ impl Canary {
             | Canary::LateEnd => (9, 16),
             // Logs are truncated in two blocks of eight, and only some groups have members of the consumer protocol.
             Canary::UnseenCut | Canary::EarlyRelease => (2, 4),
+            // In one of the blocks with TLS.
+            Canary::EarlyFrame | Canary::KeptCertificates => (128, 1600),
             _ => (0, 1),
         }
     }

@@ -82,6 +82,8 @@ pub(crate) struct Common {
     pub(crate) tracing: bool,
     /// `statistics.interval.ms`, where clients emit statistics.
     pub(crate) statistics_ms: Option<u64>,
+    /// The settings of TLS, where the client uses it.
+    pub(crate) tls: Settings,
 }
 
 /// The properties of a client to be built.
@@ -120,6 +122,7 @@ impl ClientSpec {
         if let Some(interval_ms) = common.statistics_ms {
             settings.push(("statistics.interval.ms".into(), interval_ms.to_string()));
         }
+        settings.extend(common.tls.iter().cloned());
         if common.tracing {
             settings.push(("debug".into(), "broker,topic,metadata,msg,fetch,consumer,cgrp".into()));
         }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use ottla_core::connection::{ConnId, LookupId};
+use ottla_core::connection::{ConnId, LookupId, TlsFailure};
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::ApiKey;
 
@@ -41,12 +41,27 @@ pub(crate) enum WorldEvent {
         port: u16,
         fails: bool,
     },
+    /// The network has let go of the memory of a connection that a client has closed.
+    Released {
+        client: usize,
+        conn: ConnId,
+    },
+    /// The end of a look at a client's certificate files.
+    Looked {
+        client: usize,
+    },
     Connecting {
         client: usize,
         conn: ConnId,
         addr: SocketAddr,
+        /// With TLS, the renewals of the client's certificates before.
+        renewals: Option<usize>,
     },
     Connected {
+        number: u64,
+    },
+    /// The broker's part of a TLS handshake.
+    Handshake {
         number: u64,
     },
     Refused {
@@ -92,6 +107,10 @@ pub(crate) enum FaultEvent {
 #[derive(Debug, Clone)]
 pub(crate) enum Downlink {
     Bytes(Bytes),
+    /// The TLS handshake is complete.
+    Secured,
+    /// TLS fails.
+    TlsFailed(TlsFailure),
     /// The broker closes in an orderly way.
     Close,
     /// The connection breaks.

@@ -32,6 +32,11 @@
 //! In one of these two, clients emit statistics and push metrics (`check::statistics`). In another block the applications
 //! of groups are slow.
 //!
+//! In four of 25 blocks, clients use TLS (`plan::tls`, `tls`). Handshakes take time, and in the phase of faults some fail,
+//! break or are never completed. Certificate files change, and clients look at them before they connect and, with
+//! `ssl.certificate.refresh.reconnect.ms`, in intervals; they replace open connections then. The network checks that a
+//! client sends nothing before a handshake is complete, and no request on a connection that was to be replaced before.
+//!
 //! # Running
 //!
 //! - `cargo run --profile sim -p ottla-sim -- --seeds N --start S` runs worlds. It prints the first seed that fails, with
@@ -65,6 +70,7 @@ mod rng;
 mod run;
 mod schedule;
 mod start;
+mod tls;
 mod trace;
 mod transport;
 mod txn_check;

@@ -18,6 +18,15 @@ use crate::rng::SeededRng;
 
 pub(crate) use names::{Names, PORT};
 
+/// TLS on a connection.
+#[derive(Debug, Clone, Copy)]
+struct ConnTls {
+    /// The handshake is complete on the client's side.
+    secured: bool,
+    /// The renewals of the client's certificates before the connection.
+    renewals: usize,
+}
+
 /// A connection. Brokers identify it by a number, clients by an id.
 #[derive(Debug)]
 pub(crate) struct Conn {
@@ -30,6 +39,8 @@ pub(crate) struct Conn {
     broker_open: bool,
     /// No byte passes any more, in either direction, and neither side is notified.
     dead: bool,
+    /// `None` for plain TCP.
+    tls: Option<ConnTls>,
     // ---- client to broker
     /// Requests that the client's kernel has not taken as a whole.
     queue: VecDeque<Unwritten>,
@@ -71,7 +82,7 @@ pub(crate) struct Taken {
 }
 
 impl Conn {
-    fn new(client: usize, id: ConnId, broker: BrokerId, socket_buffer: usize) -> Self {
+    fn new((client, id): (usize, ConnId), broker: BrokerId, renewals: Option<usize>, socket_buffer: usize) -> Self {
         Conn {
             client,
             id,
@@ -79,6 +90,10 @@ impl Conn {
             client_open: true,
             broker_open: true,
             dead: false,
+            tls: renewals.map(|renewals| ConnTls {
+                secured: false,
+                renewals,
+            }),
             queue: VecDeque::new(),
             room: socket_buffer,
             begun: 0,
@@ -120,6 +135,27 @@ impl Conn {
     pub(crate) fn is_corrupted(&self) -> bool {
         self.corrupted
     }
+
+    // ---------------------------------------------------------------- TLS
+
+    /// Returns true while TLS is required and the handshake is not complete.
+    pub(crate) fn is_in_handshake(&self) -> bool {
+        self.tls.is_some_and(|tls| !tls.secured)
+    }
+
+    /// Completes the TLS handshake.
+    pub(crate) fn secure(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.secured = true;
+        }
+    }
+
+    /// Returns the renewals of the client's certificates before the connection; `None` for plain TCP.
+    pub(crate) fn renewals(&self) -> Option<usize> {
+        self.tls.map(|tls| tls.renewals)
+    }
+
+    // ---------------------------------------------------------------- ends
 
     /// Marks the responses as lost or repeated.
     pub(crate) fn corrupt(&mut self) {
@@ -399,11 +435,12 @@ impl Net {
         self.faults_enabled && self.rng.hit(p)
     }
 
-    pub(crate) fn add(&mut self, client: usize, id: ConnId, broker: BrokerId) -> u64 {
+    /// Adds a connection. `renewals`: with TLS, the renewals of the client's certificates before.
+    pub(crate) fn add(&mut self, client: usize, id: ConnId, broker: BrokerId, renewals: Option<usize>) -> u64 {
         let number = self.next;
         self.next += 1;
         self.by_id.insert((client, id), number);
-        let conn = Conn::new(client, id, broker, self.plan.socket_buffer);
+        let conn = Conn::new((client, id), broker, renewals, self.plan.socket_buffer);
         self.conns.insert(number, conn);
         number
     }

@@ -16,7 +16,9 @@ use crate::rebalance_check::check_joins;
 use crate::rng::SeededRng;
 use crate::start::{set_up_groups, set_up_workers, start_clients, start_member, start_worker};
 use crate::trace::{Trace, trace};
-use crate::transport::{connecting, deliver_down, given_up, outgoing, perform, up, up_closed};
+use crate::transport::{
+    connected, connecting, deliver_down, given_up, handshake, looked, outgoing, perform, up, up_closed,
+};
 use crate::txn_check::check_transaction_steps;
 use crate::workload::app_turn;
 use crate::world::{Phase, START_US, World};
@@ -104,6 +106,7 @@ impl Run {
             );
         }
         set_up_statistics(world);
+        world.coverage.count("worlds with TLS", u64::from(world.tls.exists()));
         start_clients(world);
         set_up_groups(world);
         set_up_workers(world);
@@ -140,13 +143,16 @@ impl Run {
                 let result = found.ok_or_else(|| "Temporary failure in name resolution".to_owned());
                 world.deliver_net_event(client, NetEvent::Resolved { lookup, result });
             }
-            WorldEvent::Connecting { client, conn, addr } => connecting(world, client, conn, addr),
-            WorldEvent::Connected { number } => {
-                let state = world.net.conn(number).filter(|c| c.is_client_open() && !c.is_dead());
-                if let Some((client, conn)) = state.map(|c| (c.client(), c.id())) {
-                    world.deliver_net_event(client, NetEvent::Connected { conn, socket: -1 });
-                }
-            }
+            WorldEvent::Released { client, conn } => world.deliver_net_event(client, NetEvent::Released { conn }),
+            WorldEvent::Looked { client } => looked(world, client),
+            WorldEvent::Connecting {
+                client,
+                conn,
+                addr,
+                renewals,
+            } => connecting(world, (client, conn), addr, renewals),
+            WorldEvent::Connected { number } => connected(world, number),
+            WorldEvent::Handshake { number } => handshake(world, number),
             WorldEvent::Refused { client, conn } => {
                 let reason = ottla_core::connection::CloseReason::Io("Connection refused".into());
                 world.deliver_net_event(client, NetEvent::Closed { conn, reason });

@@ -1,7 +1,9 @@
 //! Transport of bytes between clients and brokers over the virtual network.
 
+use std::net::SocketAddr;
+
 use bytes::Bytes;
-use ottla_core::connection::{CloseReason, ConnId, NetAction, NetEvent};
+use ottla_core::connection::{CertificateRefresh, CloseReason, ConnId, NetAction, NetEvent, TlsFailure, TlsSession};
 use ottla_mock::{BrokerId, ConnectionId, Delivery, Outgoing, Reply, Time};
 use ottla_protocol::{ApiKey, Frame};
 
@@ -9,6 +11,7 @@ use crate::canary::Canary;
 use crate::event::{Downlink, WorldEvent};
 use crate::net::{Conn, GIVE_UP_US};
 use crate::rebalance_check::check_joins;
+use crate::tls::{Handshake, WaitingConnect};
 use crate::trace::trace;
 use crate::txn_check::check_transaction_steps;
 use crate::wire::api_of;
@@ -16,7 +19,7 @@ use crate::wire_mutation::{drop_sequence_numbers, duplicates_request, mutate_end
 use crate::wire_observer::{
     check_backpressure, observe_produce_response, observe_request, observe_response, trace_request, trace_response,
 };
-use crate::world::World;
+use crate::world::{Phase, World};
 
 /// Time after which a broker closes a connection whose client has disappeared.
 const BROKER_IDLE_US: u64 = 30_000_000;
@@ -47,19 +50,79 @@ pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
             );
         }
         // Worlds do not use canonical names.
-        NetAction::ResolveNames { .. } | NetAction::RefreshCertificates => {}
-        NetAction::Connect { conn, addr, .. } => {
-            let delay = world.net.delay_us();
-            world.net.attempt(client, conn);
-            world.after_us(delay, WorldEvent::Connecting { client, conn, addr });
+        NetAction::ResolveNames { .. } => {}
+        NetAction::RefreshCertificates => {
+            if let Some(duration_us) = world.tls.begin_look(client) {
+                world.coverage.count("looks at certificates", 1);
+                world.after_us(duration_us, WorldEvent::Looked { client });
+            }
+        }
+        NetAction::Connect { conn, addr, tls, .. } => {
+            if tls.is_some() != world.tls.renewals(client).is_some() {
+                let what = format!("client {client} connects to {addr} with the wrong security: {tls:?}");
+                world.check.violate(what);
+            }
+            if tls.is_none() || !world.tls.keep_connect(client, WaitingConnect { conn, addr }) {
+                connect(world, client, conn, addr);
+            }
         }
         NetAction::Send { conn, frame } => client_sends(world, client, conn, frame),
-        NetAction::Close { conn } => client_closes(world, client, conn),
+        NetAction::Close { conn, acknowledge } => {
+            client_closes(world, client, conn);
+            if acknowledge {
+                // Without a draw, which would change every seed.
+                let delay_us = conn.0 % 4 * RELEASE_STEP_US;
+                world.after_us(delay_us, WorldEvent::Released { client, conn });
+            }
+        }
     }
 }
 
-/// Handles the arrival of an attempt to connect.
-pub(crate) fn connecting(world: &mut World, client: usize, conn: ConnId, addr: std::net::SocketAddr) {
+/// The network lets go of a closed connection's memory after none to three of these.
+const RELEASE_STEP_US: u64 = 700;
+
+fn connect(world: &mut World, client: usize, conn: ConnId, addr: SocketAddr) {
+    let delay = world.net.delay_us();
+    let renewals = world.tls.renewals(client);
+    world.net.attempt(client, conn);
+    world.after_us(
+        delay,
+        WorldEvent::Connecting {
+            client,
+            conn,
+            addr,
+            renewals,
+        },
+    );
+}
+
+/// Ends a look at a client's certificate files, and opens the connections that waited for it.
+pub(crate) fn looked(world: &mut World, client: usize) {
+    let (now, changes) = (world.now_us(), world.phase < Phase::Quiet);
+    let fails = world.net.has_faults_enabled();
+    let Some((result, waiting)) = world.tls.end_look(client, now, (changes, fails)) else {
+        return;
+    };
+    trace!(world.trace, "c{client} looked at its certificates: {result:?}");
+    match result {
+        CertificateRefresh::Unchanged => {}
+        CertificateRefresh::Renewed(_) => world.coverage.count("renewals of certificates", 1),
+        CertificateRefresh::Failed(_) => world.coverage.fault("unusable certificates"),
+    }
+    world.deliver_net_event(client, NetEvent::CertificatesRefreshed(result));
+    for WaitingConnect { conn, addr } in waiting {
+        world.coverage.count("connections opened after a look", 1);
+        connect(world, client, conn, addr);
+    }
+}
+
+/// Handles the arrival of an attempt to connect. `renewals`: with TLS, the renewals of the client's certificates before.
+pub(crate) fn connecting(
+    world: &mut World,
+    (client, conn): (usize, ConnId),
+    addr: SocketAddr,
+    renewals: Option<usize>,
+) {
     if !world.net.end_attempt(client, conn) {
         return;
     }
@@ -75,12 +138,83 @@ pub(crate) fn connecting(world: &mut World, client: usize, conn: ConnId, addr: s
         world.coverage.fault("refused connects");
         return world.after_us(back, WorldEvent::Refused { client, conn });
     };
-    let number = world.net.add(client, conn, broker);
+    let number = world.net.add(client, conn, broker, renewals);
     trace!(
         world.trace,
         "c{client} connects to broker {broker} at {addr} as #{number}"
     );
     world.after_us(back, WorldEvent::Connected { number });
+}
+
+/// Handles the end of an attempt to connect on the client's side. With TLS the handshake begins.
+pub(crate) fn connected(world: &mut World, number: u64) {
+    let state = world.net.conn(number).filter(|c| c.is_client_open() && !c.is_dead());
+    let Some((client, conn, has_tls)) = state.map(|c| (c.client(), c.id(), c.is_in_handshake())) else {
+        return;
+    };
+    world.deliver_net_event(client, NetEvent::Connected { conn, socket: -1 });
+    if !has_tls {
+        return;
+    }
+    if world.canary.strike(Canary::EarlyFrame) {
+        let session = TlsSession::default();
+        world.deliver_net_event(client, NetEvent::Secured { conn, session });
+    }
+    // A round trip, and the client's next message.
+    let travel_us: u64 = (0..3).map(|_| world.net.delay_us()).sum();
+    let delay_us = travel_us + world.tls.handshake_us();
+    world.after_us(delay_us, WorldEvent::Handshake { number });
+}
+
+/// Ends a TLS handshake on the broker's side.
+pub(crate) fn handshake(world: &mut World, number: u64) {
+    let state = world.net.conn(number);
+    if state.is_none_or(|c| c.is_dead() || !c.is_broker_open() || !c.is_client_open()) {
+        return;
+    }
+    let faults_enabled = world.net.has_faults_enabled();
+    let result = world.tls.handshake(faults_enabled);
+    trace!(world.trace, "#{number} TLS handshake: {result:?}");
+    match result {
+        Handshake::Secured => send_down(world, number, Downlink::Secured, false),
+        Handshake::Failed(failure) => {
+            world.coverage.fault("failed TLS handshakes");
+            send_down(world, number, Downlink::TlsFailed(failure), false);
+        }
+        Handshake::RefusedLater(failure) => {
+            world.coverage.fault("TLS alerts after the handshake");
+            send_down(world, number, Downlink::Secured, false);
+            send_down(world, number, Downlink::TlsFailed(failure), false);
+        }
+        Handshake::Cut => {
+            world.coverage.fault("broken TLS handshakes");
+            break_connection(world, number, "Connection reset by peer");
+        }
+        Handshake::Silence => world.coverage.fault("silent TLS handshakes"),
+    }
+}
+
+/// Checks that a request is not sent before the TLS handshake is complete, nor on a connection that was to be replaced
+/// because certificates were renewed.
+fn check_security(world: &mut World, number: u64, request: &Bytes) {
+    let Some(state) = world.net.conn(number) else { return };
+    let client = state.client();
+    if state.is_in_handshake() {
+        let what = format!("client {client} sends a request on #{number} before its TLS handshake is complete");
+        return world.check.violate(what);
+    }
+    // A connection that is being set up completes its setup.
+    let is_setup = matches!(
+        api_of(request.get(4..).unwrap_or_default()),
+        Some((ApiKey::API_VERSIONS, ..))
+    );
+    let renewals = state.renewals().filter(|_| !is_setup);
+    let by_us = renewals.and_then(|renewals| world.tls.replaced_by_us(client, renewals));
+    if let Some(by_us) = by_us.filter(|by_us| *by_us < world.now_us()) {
+        world.check.violate(format!(
+            "client {client} sends a request on #{number}, whose certificates were renewed: it was to be replaced by {by_us}"
+        ));
+    }
 }
 
 fn client_sends(world: &mut World, client: usize, conn: ConnId, frame: Frame) {
@@ -92,6 +226,7 @@ fn client_sends(world: &mut World, client: usize, conn: ConnId, frame: Frame) {
     let Some(number) = world.net.number(client, conn) else {
         return;
     };
+    check_security(world, number, &frame);
     let frame = drop_sequence_numbers(world, frame);
     let frame = mutate_end_txn(world, frame);
     let twice = duplicates_request(world, &frame);
@@ -208,6 +343,7 @@ fn close_up(world: &mut World, number: u64) {
 
 pub(crate) fn client_closes(world: &mut World, client: usize, conn: ConnId) {
     world.net.end_attempt(client, conn);
+    world.tls.cancel_connect(client, conn);
     let Some(number) = world.net.number(client, conn) else {
         return;
     };
@@ -215,6 +351,10 @@ pub(crate) fn client_closes(world: &mut World, client: usize, conn: ConnId) {
         return;
     }
     trace!(world.trace, "#{number} closed by c{client}");
+    let renewals = world.net.conn(number).and_then(Conn::renewals);
+    if renewals.is_some_and(|renewals| world.tls.replaced_by_us(client, renewals).is_some()) {
+        world.coverage.count("connections replaced after renewals", 1);
+    }
     let delay = world.net.delay_us();
     let now = world.now_us();
     if let Some(state) = world.net.conn_mut(number) {
@@ -235,6 +375,7 @@ pub(crate) fn crash_client(world: &mut World, client: usize, silently: bool) {
         }
     }
     world.net.end_attempts(client);
+    world.tls.remove_client(client);
     let state = &mut world.clients[client];
     state.core = None;
     state.crashed = true;
@@ -439,6 +580,14 @@ pub(crate) fn deliver_down(world: &mut World, number: u64, down: Downlink) {
             }
             Err(what) => CloseReason::NotKafka(what),
         },
+        Downlink::Secured => {
+            state.secure();
+            world.coverage.count("TLS handshakes", 1);
+            let session = TlsSession::default();
+            return world.deliver_net_event(client, NetEvent::Secured { conn, session });
+        }
+        Downlink::TlsFailed(failure) => CloseReason::Tls(failure),
+        Downlink::Close if state.is_in_handshake() => CloseReason::Tls(TlsFailure::NotTls),
         Downlink::Close => state.end_down(),
         Downlink::Reset(why) => CloseReason::Io(why.into()),
     };

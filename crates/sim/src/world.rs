@@ -8,7 +8,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use ottla_core::client::{Core, Shared};
-use ottla_core::connection::NetEvent;
+use ottla_core::connection::{CertificateRefresh, NetEvent};
 use ottla_core::sys::Instant;
 use ottla_mock::Cluster;
 use ottla_protocol::ApiKey;
@@ -25,6 +25,7 @@ use crate::plan::{MemberPlan, Plan};
 use crate::produce_acks::ProduceAcks;
 use crate::rng::SeededRng;
 use crate::schedule::Schedule;
+use crate::tls::Tls;
 use crate::trace::{Trace, trace};
 use crate::txn_workers::TxnWorkers;
 
@@ -96,6 +97,7 @@ pub(crate) struct World {
     /// The clients' applications. `None` during its turn, and for a client that serves another one's application.
     apps: Vec<Option<Box<dyn Application>>>,
     pub(crate) net: Net,
+    pub(crate) tls: Tls,
     pub(crate) group_members: GroupMembers,
     pub(crate) txn_workers: TxnWorkers,
     pub(crate) check: Checker,
@@ -128,6 +130,7 @@ impl World {
             clients: Vec::new(),
             apps: Vec::new(),
             net: Net::new(plan.net.clone(), SeededRng::of(seed, 2)),
+            tls: Tls::new(plan.tls.clone(), SeededRng::of(seed, 61)),
             group_members: GroupMembers::new(seed, plan.groups.clone()),
             txn_workers: TxnWorkers::new(seed, plan.transactions.clone()),
             check: Checker::default(),
@@ -175,9 +178,10 @@ impl World {
 
     // ---------------------------------------------------------------- clients
 
-    /// Returns the properties that a client started now has in common with the others.
-    pub(crate) fn common(&self) -> Common {
+    /// Returns the properties of the next client that do not depend on its kind.
+    pub(crate) fn common(&mut self) -> Common {
         Common {
+            tls: self.tls.add_client(self.clients.len(), self.schedule.now_us()),
             bootstrap: self.net.names.bootstrap(),
             time: self.schedule.time(),
             tracing: self.trace.is_on(),
@@ -256,11 +260,17 @@ impl World {
     }
 
     /// Passes an event of the network to a client's core.
-    pub(crate) fn deliver_net_event(&mut self, client: usize, event: NetEvent) {
+    pub(crate) fn deliver_net_event(&mut self, client: usize, mut event: NetEvent) {
         let now = Instant::from_micros(self.now_us());
         let state = &mut self.clients[client];
         if state.frozen_until_us > 0 {
             return state.held.push(event);
+        }
+        if let NetEvent::CertificatesRefreshed(result @ CertificateRefresh::Renewed(_)) = &mut event {
+            self.tls.on_notified(client, now.as_micros());
+            if self.canary.is(Canary::KeptCertificates) {
+                *result = CertificateRefresh::Unchanged;
+            }
         }
         if let Some(core) = &mut state.core {
             core.on_net(event, now);

@@ -3,16 +3,17 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rustls::client::{ClientConfig, ClientConnection, ResolvesClientCert, Resumption};
 use rustls::SignatureScheme;
+use rustls::client::{ClientConfig, ClientConnection, ResolvesClientCert, Resumption};
 use rustls::pki_types::ServerName;
 
 use crate::failure::Failure;
 use crate::identity::{Anonymous, IdentityResolver};
+use crate::material::{Certificates, PrivateKey};
 use crate::notes::Notes;
 use crate::schemes::OfferedSchemes;
 use crate::session::Session;
-use crate::settings::{Certificates, PrivateKey, Settings, SettingsError};
+use crate::settings::{Settings, SettingsError};
 use crate::stamps::Stamps;
 use crate::verify::{self, Policy, ServerVerifier};
 
@@ -72,7 +73,9 @@ struct Engine {
 
 impl fmt::Debug for ClientTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClientTls").field("settings", &self.lock().settings).finish_non_exhaustive()
+        f.debug_struct("ClientTls")
+            .field("settings", &self.lock().settings)
+            .finish_non_exhaustive()
     }
 }
 

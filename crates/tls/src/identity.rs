@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use rustls::{DistinguishedName, SignatureScheme};
 use rustls::client::ResolvesClientCert;
 use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
+use rustls::{DistinguishedName, SignatureScheme};
 
 use crate::notes::Notes;
 use crate::settings::{Identity, SettingsError};

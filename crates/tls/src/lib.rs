@@ -34,8 +34,9 @@ mod x509;
 
 pub use client::{ClientTls, Peer, Refresh, Replacement};
 pub use failure::{Failure, SessionError, alert_name};
+pub use material::{Certificates, PrivateKey};
 pub use server::{ServerIdentity, ServerTls};
 pub use session::{Received, Session, SessionInfo};
+pub use settings::{Settings, SettingsError};
 pub use socket::NoSignal;
-pub use settings::{Certificates, PrivateKey, Settings, SettingsError};
 pub use verify::VerifyCallback;

@@ -161,29 +161,36 @@ impl CaStore {
         warnings.into_texts()
     }
 
-    /// Adds the CA certificates that the system trusts: `SSL_CERT_FILE` and `SSL_CERT_DIR` if they are set, then the system's
-    /// own store, then the locations of [`PROBE_LIST`]. Returns warnings.
+    /// Adds the CA certificates that the system trusts: those of `SSL_CERT_FILE` and `SSL_CERT_DIR` if one is set, else the
+    /// system's own store, else the first location of [`PROBE_LIST`] that has any. Returns warnings.
     pub fn add_system_default(&mut self) -> Vec<String> {
+        let variables = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+        let set = variables.iter().filter_map(|name| {
+            let value = std::env::var_os(name)?;
+            Some(format!("{name}={}", value.to_string_lossy()))
+        });
         let found = rustls_native_certs::load_native_certs();
-        let mut warnings = Warnings::default();
-        found.errors.iter().for_each(|error| warnings.push(error.to_string()));
-        if found.certs.is_empty() {
-            self.add_probed().into_iter().for_each(|warning| warnings.push(warning));
-        } else {
-            let variables = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
-            let set: Vec<String> = variables
-                .iter()
-                .filter_map(|name| std::env::var(name).ok().map(|value| format!("{name}={value}")))
-                .collect();
-            let source = match set.is_empty() {
-                true => "the system's CA certificates".to_owned(),
-                false => set.join(" and "),
-            };
-            self.add(source, found.certs)
-                .into_iter()
-                .for_each(|warning| warnings.push(warning));
-        }
-        warnings.into_texts()
+        let warnings = found.errors.iter().map(ToString::to_string).collect();
+        self.add_native(found.certs, warnings, &set.collect::<Vec<_>>())
+    }
+
+    /// Adds the certificates of rustls-native-certs. Set variables are obeyed even if they lead to no certificate: other
+    /// certificates are not trusted in their place.
+    fn add_native(
+        &mut self,
+        certificates: Vec<CertificateDer<'static>>,
+        warnings: Vec<String>,
+        set: &[String],
+    ) -> Vec<String> {
+        let mut all = Warnings::default();
+        warnings.into_iter().for_each(|warning| all.push(warning));
+        let more = match (set.is_empty(), certificates.is_empty()) {
+            (true, true) => self.add_probed(),
+            (true, false) => self.add("the system's CA certificates", certificates),
+            (false, _) => self.add(set.join(" and "), certificates),
+        };
+        more.into_iter().for_each(|warning| all.push(warning));
+        all.into_texts()
     }
 
     pub(crate) fn anchors(&self) -> &[TrustAnchor<'static>] {

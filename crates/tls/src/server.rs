@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose,
+};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ServerConfig, ServerConnection, WebPkiClientVerifier};
 use rustls::{RootCertStore, crypto};
@@ -66,13 +68,15 @@ impl ServerTls {
     pub fn generated(names: &[&str]) -> Result<(Self, CertificateDer<'static>), String> {
         let text = |e: rcgen::Error| e.to_string();
         let mut ca = CertificateParams::new(Vec::new()).map_err(text)?;
-        ca.distinguished_name.push(rcgen::DnType::CommonName, "Embedded cluster CA");
+        ca.distinguished_name
+            .push(rcgen::DnType::CommonName, "Embedded cluster CA");
         ca.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let ca = CertifiedIssuer::self_signed(ca, KeyPair::generate().map_err(text)?).map_err(text)?;
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let mut leaf = CertificateParams::new(names).map_err(text)?;
-        leaf.distinguished_name.push(rcgen::DnType::CommonName, "Embedded cluster");
+        leaf.distinguished_name
+            .push(rcgen::DnType::CommonName, "Embedded cluster");
         leaf.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate().map_err(text)?;
         let leaf = leaf.signed_by(&key, &ca).map_err(text)?;

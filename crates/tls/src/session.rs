@@ -64,7 +64,9 @@ pub struct Session {
 /// The result of reading ciphertext.
 enum Fill {
     /// Ciphertext was read. `short`: the socket is empty.
-    Some { short: bool },
+    Some {
+        short: bool,
+    },
     WouldBlock,
     End,
 }
@@ -133,7 +135,7 @@ impl Session {
             match self.fill(socket) {
                 Ok(Fill::Some { short }) => emptied = short,
                 Ok(Fill::WouldBlock) => emptied = true,
-                // What was decrypted before is returned first.
+                // Bytes that were decrypted before are returned first.
                 Ok(Fill::End) if count > 0 => return Ok(Received::Bytes { count, drained: false }),
                 Err(_) if count > 0 => return Ok(Received::Bytes { count, drained: false }),
                 Ok(Fill::End) => return Ok(Received::End),

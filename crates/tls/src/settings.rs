@@ -5,20 +5,15 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use rustls::SignatureScheme;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::SignatureScheme;
 use zeroize::Zeroizing;
 
-use crate::material::{self, MaterialError, MaterialErrorKind};
+use crate::material::{self, Certificates, MaterialError, MaterialErrorKind, PrivateKey};
 use crate::names;
 use crate::roots::CaStore;
 use crate::verify::{RevocationLists, VerifyCallback};
-
-/// A certificate chain from memory, its leaf first, or the certificates of CAs.
-pub type Certificates = Arc<Vec<CertificateDer<'static>>>;
-/// A private key from memory.
-pub type PrivateKey = Arc<PrivateKeyDer<'static>>;
 
 /// Largest file that is read.
 const MAX_FILE: u64 = 16 << 20;
@@ -142,7 +137,10 @@ impl Settings {
             &self.key_location,
             &self.keystore_location,
         ];
-        all.into_iter().flatten().map(String::as_str).filter(|path| *path != PROBE)
+        all.into_iter()
+            .flatten()
+            .map(String::as_str)
+            .filter(|path| *path != PROBE)
     }
 
     /// Removes every source of the client's certificate and key.
@@ -206,11 +204,17 @@ impl Settings {
         if let Some(location) = &self.certificate_location {
             const NAME: &str = "ssl.certificate.location";
             let bytes = read(NAME, location)?;
-            chain = Some((NAME, material::certificates_from_pem(&bytes).map_err(|e| in_file(NAME, location, &e))?));
+            chain = Some((
+                NAME,
+                material::certificates_from_pem(&bytes).map_err(|e| in_file(NAME, location, &e))?,
+            ));
         }
         if let Some(pem) = &self.certificate_pem {
             const NAME: &str = "ssl.certificate.pem";
-            chain = Some((NAME, material::certificates_from_pem(pem.as_bytes()).map_err(|e| error(NAME, e))?));
+            chain = Some((
+                NAME,
+                material::certificates_from_pem(pem.as_bytes()).map_err(|e| error(NAME, e))?,
+            ));
         }
         let password = self.key_password.as_ref().map(|p| p.as_bytes());
         if let Some(location) = &self.key_location {
@@ -237,7 +241,10 @@ impl Settings {
             };
             let store = material::keystore_from_pkcs12(&bytes, password).map_err(fail)?;
             let Some(own) = store.key else {
-                return Err(error(NAME, format_args!("{location}: the keystore contains no private key")));
+                return Err(error(
+                    NAME,
+                    format_args!("{location}: the keystore contains no private key"),
+                ));
             };
             chain = Some((NAME, store.chain));
             key = Some((NAME, own));
@@ -302,7 +309,10 @@ fn read(property: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> {
     };
     let size = fs::metadata(path).map_err(fail)?.len();
     if size > MAX_FILE {
-        return Err(error(property, format_args!("{path}: the file has {size} bytes, more than {MAX_FILE}")));
+        return Err(error(
+            property,
+            format_args!("{path}: the file has {size} bytes, more than {MAX_FILE}"),
+        ));
     }
     fs::read(path).map_err(fail)
 }

@@ -51,7 +51,11 @@ impl Read for End {
         let mut pipe = self.input.borrow_mut();
         let count = buf.len().min(self.turn).min(pipe.bytes.len());
         if count == 0 {
-            return if pipe.closed { Ok(0) } else { Err(io::ErrorKind::WouldBlock.into()) };
+            return if pipe.closed {
+                Ok(0)
+            } else {
+                Err(io::ErrorKind::WouldBlock.into())
+            };
         }
         for (slot, byte) in buf.iter_mut().zip(pipe.bytes.drain(..count)) {
             *slot = byte;
@@ -63,7 +67,10 @@ impl Read for End {
 impl Write for End {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut pipe = self.output.borrow_mut();
-        let count = bytes.len().min(self.turn).min(self.room.saturating_sub(pipe.bytes.len()));
+        let count = bytes
+            .len()
+            .min(self.turn)
+            .min(self.room.saturating_sub(pipe.bytes.len()));
         if count == 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
@@ -197,7 +204,10 @@ impl Both {
                 break;
             }
         }
-        (client.expect("the client's handshake hangs"), server.expect("the server's handshake hangs"))
+        (
+            client.expect("the client's handshake hangs"),
+            server.expect("the server's handshake hangs"),
+        )
     }
 
     fn open(client: &ClientTls, server: &ServerTls, limits: (usize, usize)) -> (Self, SessionInfo) {
@@ -277,7 +287,10 @@ fn data_arrives_whole_and_in_order_however_the_socket_splits_it() {
         assert_eq!(info.version, "TLSv1.3");
         assert!(info.cipher_suite.starts_with("TLS_"), "{}", info.cipher_suite);
         let peer = info.peer.unwrap();
-        assert!(peer.subject.contains("broker") && peer.issuer.contains("CA"), "{peer:?}");
+        assert!(
+            peer.subject.contains("broker") && peer.issuer.contains("CA"),
+            "{peer:?}"
+        );
         assert!(both.transfer(&data) == data, "{limits:?}");
     }
 }
@@ -307,7 +320,10 @@ fn a_read_that_drained_the_socket_leaves_nothing_behind() {
         }
     }
     assert_eq!(counts.iter().sum::<usize>(), 40_000, "{counts:?}");
-    assert_eq!(both.client.read(&mut both.client_end, &mut buf).unwrap(), Received::WouldBlock);
+    assert_eq!(
+        both.client.read(&mut both.client_end, &mut buf).unwrap(),
+        Received::WouldBlock
+    );
 }
 
 #[test]
@@ -332,7 +348,13 @@ fn bytes_before_an_end_are_returned_first() {
     both.server_end.close();
     let mut buf = [0; 100];
     let received = both.client.read(&mut both.client_end, &mut buf).unwrap();
-    assert_eq!(received, Received::Bytes { count: 4, drained: false });
+    assert_eq!(
+        received,
+        Received::Bytes {
+            count: 4,
+            drained: false
+        }
+    );
     assert_eq!(both.client.read(&mut both.client_end, &mut buf).unwrap(), Received::End);
 }
 
@@ -360,7 +382,11 @@ fn certificates_of_another_ca_and_for_another_name_are_refused_with_both_sides_n
     let (outcome, server_side) = foreign.handshake();
     let text = refusal(outcome);
     assert!(text.contains("Other CA") && text.contains("ssl.ca.pem"), "{text}");
-    assert_eq!(failure(server_side), Failure::Alert(46), "the server learns that it is refused");
+    assert_eq!(
+        failure(server_side),
+        Failure::Alert(46),
+        "the server learns that it is refused"
+    );
 
     let elsewhere = server(&good.issue("b", &["elsewhere"]), None);
     let text = refusal(Both::new(&tls, &elsewhere, LOCALHOST, ALL).handshake().0);
@@ -404,7 +430,10 @@ fn a_client_certificate_is_sent_where_its_issuer_is_accepted() {
     let (mut both, _) = Both::open(&own, &server, ALL);
     assert_eq!(both.transfer(b"hello"), b"hello");
 
-    for settings in [trusting(&brokers), with_identity(&brokers, &others.issue("mallory", &[]))] {
+    for settings in [
+        trusting(&brokers),
+        with_identity(&brokers, &others.issue("mallory", &[])),
+    ] {
         let foreign = client(settings);
         let mut both = Both::new(&foreign, &server, LOCALHOST, ALL);
         let (outcome, server_side) = both.handshake();
@@ -414,7 +443,10 @@ fn a_client_certificate_is_sent_where_its_issuer_is_accepted() {
         assert!(matches!(failure(both.read_end()), Failure::Alert(116 | 42 | 48)));
         let notes = foreign.take_notes();
         if let [note] = &notes[..] {
-            assert!(note.starts_with("No matching issuer found in server trusted certificate authorities"), "{note}");
+            assert!(
+                note.starts_with("No matching issuer found in server trusted certificate authorities"),
+                "{note}"
+            );
             assert!(note.contains("Other CA") && note.contains("Client CA"), "{note}");
         } else {
             assert_eq!(notes, Vec::<String>::new());
@@ -431,7 +463,10 @@ fn sessions_are_resumed_but_not_with_a_callback() {
     assert!(!info.resumed);
     // The server's tickets follow its handshake.
     assert_eq!(first.transfer(b"x"), b"x");
-    assert_eq!(first.client.read(&mut first.client_end, &mut [0; 10]).unwrap(), Received::WouldBlock);
+    assert_eq!(
+        first.client.read(&mut first.client_end, &mut [0; 10]).unwrap(),
+        Received::WouldBlock
+    );
     let (_, info) = Both::open(&tls, &server, ALL);
     assert!(info.resumed && info.peer.is_some());
 
@@ -447,7 +482,10 @@ fn sessions_are_resumed_but_not_with_a_callback() {
         let _ = both.client.read(&mut both.client_end, &mut [0; 10]);
         let calls = calls.seen.lock().unwrap();
         assert_eq!(calls.len(), 2 * n, "root and leaf: {calls:?}");
-        assert!(calls.iter().all(|call| call.starts_with("localhost:9093/1 1 ")), "{calls:?}");
+        assert!(
+            calls.iter().all(|call| call.starts_with("localhost:9093/1 1 ")),
+            "{calls:?}"
+        );
     }
 }
 
@@ -488,29 +526,80 @@ fn settings_that_cannot_be_used_name_their_property() {
     let error = |settings: Settings| ClientTls::new(settings).unwrap_err().to_string();
     for (settings, start) in [
         (
-            Settings { ca_location: Some("/no/such".into()), ..Settings::default() },
+            Settings {
+                ca_location: Some("/no/such".into()),
+                ..Settings::default()
+            },
             "ssl.ca.location failed: /no/such: No such file",
         ),
-        (Settings { ca_pem: Some("nothing".into()), ..Settings::default() }, "ssl.ca.pem failed: "),
         (
-            Settings { certificate_pem: Some("nothing".into()), ..valid.clone() },
+            Settings {
+                ca_pem: Some("nothing".into()),
+                ..Settings::default()
+            },
+            "ssl.ca.pem failed: ",
+        ),
+        (
+            Settings {
+                certificate_pem: Some("nothing".into()),
+                ..valid.clone()
+            },
             "ssl.certificate.pem failed: ",
         ),
-        (Settings { key_pem: None, ..valid.clone() }, "ssl.certificate.pem failed: "),
-        (Settings { certificate_pem: None, ..valid.clone() }, "ssl.key.pem failed: "),
         (
-            Settings { key_pem: Some(other.key.serialize_pem().into()), ..valid.clone() },
+            Settings {
+                key_pem: None,
+                ..valid.clone()
+            },
+            "ssl.certificate.pem failed: ",
+        ),
+        (
+            Settings {
+                certificate_pem: None,
+                ..valid.clone()
+            },
+            "ssl.key.pem failed: ",
+        ),
+        (
+            Settings {
+                key_pem: Some(other.key.serialize_pem().into()),
+                ..valid.clone()
+            },
             "ssl.key.pem failed: the private key does not belong to the certificate of ssl.certificate.pem",
         ),
         (
-            Settings { key_location: Some("/no/such".into()), ..valid.clone() },
+            Settings {
+                key_location: Some("/no/such".into()),
+                ..valid.clone()
+            },
             "ssl.key.location failed: /no/such: No such file",
         ),
-        (Settings { crl_location: Some("/".into()), ..valid.clone() }, "ssl.crl.location failed: /: "),
-        (Settings { cipher_suites: Some("NONE".into()), ..valid.clone() }, "ssl.cipher.suites failed: "),
-        (Settings { curves: Some("P-12".into()), ..valid.clone() }, "ssl.curves.list failed: "),
         (
-            Settings { signature_algorithms: Some("x".into()), ..valid.clone() },
+            Settings {
+                crl_location: Some("/".into()),
+                ..valid.clone()
+            },
+            "ssl.crl.location failed: /: ",
+        ),
+        (
+            Settings {
+                cipher_suites: Some("NONE".into()),
+                ..valid.clone()
+            },
+            "ssl.cipher.suites failed: ",
+        ),
+        (
+            Settings {
+                curves: Some("P-12".into()),
+                ..valid.clone()
+            },
+            "ssl.curves.list failed: ",
+        ),
+        (
+            Settings {
+                signature_algorithms: Some("x".into()),
+                ..valid.clone()
+            },
             "ssl.sigalgs.list failed: ",
         ),
     ] {
@@ -636,9 +725,8 @@ fn certificates_from_memory_replace_those_of_files() {
         key_location: Some(directory.write("key.pem", &before.key.serialize_pem())),
         ..trusting(&brokers)
     });
-    let key = |issued: &Issued| {
-        Arc::new(rustls::pki_types::PrivateKeyDer::try_from(issued.key.serialize_der()).unwrap())
-    };
+    let key =
+        |issued: &Issued| Arc::new(rustls::pki_types::PrivateKeyDer::try_from(issued.key.serialize_der()).unwrap());
     let chain = |issued: &Issued| Arc::new(vec![issued.der.clone()]);
     let mismatch = Replacement::Identity(chain(&after), key(&before));
     assert!(tls.replace(mismatch).unwrap_err().text.contains("does not belong"));
@@ -649,6 +737,7 @@ fn certificates_from_memory_replace_those_of_files() {
     let (_, accepted) = both.handshake();
     assert!(accepted.unwrap().peer.unwrap().subject.contains("after"));
 
-    tls.replace(Replacement::Ca(Arc::new(vec![clients.0.as_ref().der().clone()]))).unwrap();
+    tls.replace(Replacement::Ca(Arc::new(vec![clients.0.as_ref().der().clone()])))
+        .unwrap();
     refusal(Both::new(&tls, &server, LOCALHOST, ALL).handshake().0);
 }

@@ -10,8 +10,8 @@ use crate::modules::CrateModules;
 use crate::source::{self, NamedPath};
 use crate::{cycles, modules};
 
-/// A crate's module of what its unit tests share: outside the rows, for tests only.
-const TESTS: &str = "tests";
+/// A crate's modules of what its unit tests share: outside the rows, for tests only.
+const TESTS: [&str; 2] = ["tests", "test_kit"];
 
 /// `layers.toml`, checked for its form.
 #[derive(Debug, Default)]
@@ -202,7 +202,7 @@ impl Rules {
         };
         // The crate's root declares and re-exports: it is above all rows.
         let Some(own) = module.first() else { return };
-        if own == TESTS || own.ends_with("_tests") {
+        if TESTS.contains(&own.as_str()) || own.ends_with("_tests") {
             return;
         }
         let Some(allowed) = rules.may_import.get(own) else {
@@ -220,7 +220,7 @@ impl Rules {
             if target.starts_with(char::is_uppercase) {
                 continue;
             }
-            let for_tests = target == TESTS && (path.in_tests || source::is_test_file(file));
+            let for_tests = TESTS.contains(&target.as_str()) && (path.in_tests || source::is_test_file(file));
             if target != *own && !for_tests && !allowed.contains(&target) {
                 let rule = if rules.may_import.contains_key(&target) {
                     "which is not below it (layers.toml)"
@@ -500,10 +500,13 @@ mod tests {
 
     #[test]
     fn what_tests_share_is_for_tests() {
-        let text = "use crate::tests::world;";
-        assert_eq!(findings("crates/core/src/producer/sender.rs", text).len(), 1);
-        assert!(findings("crates/core/src/producer/sender_tests.rs", text).is_empty());
-        assert!(findings("crates/core/src/tests.rs", "use crate::client::C;").is_empty());
+        for text in ["use crate::tests::world;", "use crate::test_kit::World;"] {
+            assert_eq!(findings("crates/core/src/producer/sender.rs", text).len(), 1);
+            assert!(findings("crates/core/src/producer/sender/tests.rs", text).is_empty());
+        }
+        for file in ["crates/core/src/tests.rs", "crates/core/src/test_kit/world.rs"] {
+            assert!(findings(file, "use crate::client::C;").is_empty());
+        }
     }
 
     #[test]

@@ -151,12 +151,12 @@ fn flatten(stream: TokenStream, flat: &mut Vec<Token>) {
     }
 }
 
-/// Returns whether a file holds only tests or benchmarks, by its name or a folder's.
+/// Returns whether a file holds only tests, their kit, or benchmarks, by its name or a folder's.
 pub(crate) fn is_test_file(file: &Path) -> bool {
     file.iter().any(|part| {
         let part = part.to_string_lossy();
         let stem = part.strip_suffix(".rs").unwrap_or(&part);
-        stem == "tests" || stem.ends_with("_tests") || stem == "benches"
+        matches!(stem, "tests" | "test_kit" | "benches") || stem.ends_with("_tests")
     })
 }
 

@@ -114,6 +114,7 @@ fn check_file(
         ratchet.file(&name, text.lines().count(), allowed, findings);
     }
     if extension == "rs" {
+        check_test_place(file, findings);
         let tokens = source::tokens(&text).map_err(|e| format!("{name}:{e}"))?;
         for (function, line, lines) in functions(&tokens) {
             ratchet.function(&name, &function, line, lines, allowed, findings);
@@ -123,6 +124,19 @@ fn check_file(
         check_links(root, file, &text, findings);
     }
     Ok(())
+}
+
+/// Requires that tests are a module `tests` of the module that they test: `foo/tests.rs` or the folder `foo/tests`. Thread
+/// models, which another build runs, are in `model_tests`.
+fn check_test_place(file: &Path, findings: &mut Vec<String>) {
+    let stem = file.file_stem().map(|s| s.to_string_lossy()).unwrap_or_default();
+    let Some(tested) = stem.strip_suffix("_tests").filter(|tested| *tested != "model") else {
+        return;
+    };
+    findings.push(format!(
+        "{}:1: tests of `{tested}` belong to {tested}/tests.rs",
+        file.display()
+    ));
 }
 
 fn check_white_space(name: &str, text: &str, tabs: bool, findings: &mut Vec<String>) {
@@ -386,6 +400,23 @@ mod tests {
         assert_eq!(words(concat!("#[ign", "ore = \"slow\"]")), 1);
         assert_eq!(words(concat!("// X", "XX")), 1);
         assert_eq!(words(concat!("// fix", "mexico, pref", "ix", "xx", "xy")), 0);
+    }
+
+    #[test]
+    fn tests_beside_their_module_are_found() {
+        let found = |file: &str| {
+            let mut findings = Vec::new();
+            check_test_place(Path::new(file), &mut findings);
+            findings.len()
+        };
+        assert_eq!(found("crates/core/src/foo_tests.rs"), 1);
+        for file in [
+            "crates/core/src/foo/tests.rs",
+            "crates/core/src/model_tests.rs",
+            "crates/core/src/tests/foo.rs",
+        ] {
+            assert_eq!(found(file), 0, "{file}");
+        }
     }
 
     #[test]

@@ -365,3 +365,6 @@ impl Part {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -172,3 +172,6 @@ impl Admin {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -35,7 +35,11 @@ pub(super) fn start(conf: &mut ClientConfig) -> Result<(Option<EmbeddedCluster>,
     if brokers <= 0 {
         return Ok((None, None));
     }
-    let (tls, ca) = if conf.test_mock_ssl { server_tls(conf)? } else { (None, None) };
+    let (tls, ca) = if conf.test_mock_ssl {
+        server_tls(conf)?
+    } else {
+        (None, None)
+    };
     let defaults = ClusterConfig::default();
     // The brokers accept every batch that the client's own limit allows, its framing included.
     let own_batch = i32::try_from(conf.message_max_bytes)
@@ -53,7 +57,8 @@ pub(super) fn start(conf: &mut ClientConfig) -> Result<(Option<EmbeddedCluster>,
         None => EmbeddedCluster::start(config),
         Some(tls) => EmbeddedCluster::start_with_tls(config, tls),
     };
-    let embedded = started.map_err(|e| Error::system_resource("the embedded cluster of test.mock.num.brokers did not start", &e))?;
+    let embedded = started
+        .map_err(|e| Error::system_resource("the embedded cluster of test.mock.num.brokers did not start", &e))?;
     if conf.test_mock_broker_rtt > 0 {
         let micros = u64::from(conf.test_mock_broker_rtt) * 1000;
         embedded.with(|cluster| {
@@ -75,9 +80,7 @@ fn server_tls(conf: &ClientConfig) -> Result<(Option<Arc<ServerTls>>, Option<Cer
         let (tls, ca) = ServerTls::generated(&["127.0.0.1", "localhost"]).map_err(|e| fail(GENERATED, e))?;
         return Ok((Some(Arc::new(tls)), Some(Arc::new(vec![ca]))));
     }
-    let read = |property: &str, path: &str| {
-        std::fs::read(path).map_err(|e| fail(property, format!("{path}: {e}")))
-    };
+    let read = |property: &str, path: &str| std::fs::read(path).map_err(|e| fail(property, format!("{path}: {e}")));
     let chain = read(LOCATION, &conf.test_mock_ssl_certificate_location)?;
     let chain = material::certificates_from_pem(&chain).map_err(|e| fail(LOCATION, e.to_string()))?;
     const KEY: &str = "test.mock.ssl.key.location";

@@ -347,3 +347,6 @@ impl TopicMeta {
                 .any(|(a, b)| a.leader != b.leader || a.leader_epoch != b.leader_epoch || a.error != b.error)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -775,3 +775,6 @@ fn describe_response(key: BrokerKey, all: bool, response: &MetadataResponse) -> 
         response.controller_id
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -242,3 +242,6 @@ impl MetadataRequests {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,8 +25,6 @@ mod metadata_requests;
 mod router;
 mod schedule;
 mod statistics;
-#[cfg(test)]
-mod tests;
 mod topics;
 
 pub use bootstrap::{Endpoint, parse_endpoints};

@@ -122,3 +122,6 @@ impl Router {
         self.coordinators.clear();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -359,3 +359,6 @@ impl RefreshSchedule {
         earliest(due, self.brokers_due).map(|at| at.max(self.not_before))
     }
 }
+
+#[cfg(test)]
+mod tests;

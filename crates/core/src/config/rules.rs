@@ -135,7 +135,11 @@ fn adjust_any(conf: &mut Conf) {
         conf.adjust_int(Prop::log_level, 7);
     }
     if conf.int(Prop::test_mock_num_brokers) > 0 {
-        let protocol = if conf.bool(Prop::test_mock_ssl) { "ssl" } else { "plaintext" };
+        let protocol = if conf.bool(Prop::test_mock_ssl) {
+            "ssl"
+        } else {
+            "plaintext"
+        };
         conf.adjust_text(Prop::security_protocol, protocol);
     }
 }

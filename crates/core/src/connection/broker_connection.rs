@@ -10,6 +10,7 @@ use ottla_protocol::{Request, encode_request, peek_correlation_id};
 
 use super::addresses::{Addresses, address_text};
 use super::authentication::Authentication;
+use super::certificates::Replacement;
 use super::config::ConnectionConfig;
 use super::connection_stats::{ConnectionStats, PREFIX_BYTES};
 use super::events::{ConnectionEvent, DisconnectKind, Failure, FailureKind, Outcome, Ready, Reply};
@@ -165,9 +166,10 @@ pub(super) struct BrokerConnection {
     tls_session: Option<TlsSession>,
     /// Time at which to authenticate again (KIP-368).
     reauthenticate_at: Option<Instant>,
-    /// Time from which the connection accepts no further request, and is replaced once none is in flight: its certificates
-    /// were renewed.
-    replace_at: Option<Instant>,
+    /// Time at which the attempt began from which the current connection results.
+    attempted_at: Instant,
+    /// The replacement after the last renewal of certificates. It concerns connections of earlier attempts only.
+    replacement: Option<Replacement>,
     /// Time at which a request was last sent or a response last arrived, those of the connection itself excepted.
     last_used: Instant,
     /// End of a pause that the broker requested (KIP-219).
@@ -198,7 +200,8 @@ impl BrokerConnection {
             setup_deadline: None,
             tls_session: None,
             reauthenticate_at: None,
-            replace_at: None,
+            attempted_at: now,
+            replacement: None,
             last_used: now,
             throttled_until: Instant::ORIGIN,
             assume_old_until: None,
@@ -441,7 +444,10 @@ impl BrokerConnection {
     /// Ends everything without an event.
     pub(super) fn close_silently(&mut self, table: &mut TableState) {
         for conn in self.state.conns() {
-            table.act(NetAction::Close { conn });
+            table.act(NetAction::Close {
+                conn,
+                acknowledge: false,
+            });
         }
         self.state = State::Idle;
         self.wanted = false;
@@ -519,7 +525,7 @@ impl BrokerConnection {
         for tag in written.sent {
             self.report_outcome(table, tag, Outcome::Sent);
         }
-        self.report_room(table);
+        self.report_room(table, now);
         written.any_ended
     }
 
@@ -529,8 +535,9 @@ impl BrokerConnection {
     }
 
     /// Reports that requests are accepted again. The manager that was refused need not own the request that has ended.
-    fn report_room(&mut self, table: &mut TableState) {
-        let accepts = matches!(self.state, State::Up { .. }) && !self.requests.is_full(table.config.max_in_flight);
+    fn report_room(&mut self, table: &mut TableState, now: Instant) {
+        let is_full = self.requests.is_full(table.config.max_in_flight);
+        let accepts = matches!(self.state, State::Up { .. }) && !is_full && !self.is_being_replaced(now);
         if self.send_blocked && accepts {
             self.send_blocked = false;
             table.report(ConnectionEvent::SendReady { key: self.key });
@@ -563,7 +570,7 @@ impl BrokerConnection {
         if !is_own {
             self.last_used = now;
         }
-        self.report_room(table);
+        self.report_room(table, now);
         match (request.abandoned, is_own) {
             (true, _) => {}
             (false, true) => self.on_own_reply(table, &reply, now),
@@ -689,7 +696,7 @@ impl BrokerConnection {
             self.take_down(table, Some(Error::new(code, text)), now);
         } else {
             // A request that timed out no longer counts against max.in.flight.
-            self.report_room(table);
+            self.report_room(table, now);
         }
     }
 
@@ -730,21 +737,29 @@ impl BrokerConnection {
 
     // ---------------------------------------------------------------- renewed certificates
 
-    /// Schedules the replacement of an open connection.
-    pub(super) fn replace_from(&mut self, at: Instant) {
-        if self.state.is_up() {
-            self.replace_at = Some(self.replace_at.map_or(at, |before| before.min(at)));
+    /// Schedules the replacement of the connection. One that is not up yet completes its setup first.
+    pub(super) fn replace(&mut self, replacement: Replacement) {
+        if self.state.conns().is_empty() {
+            return;
         }
+        let before = self.replacement.filter(|_| self.replace_at().is_some());
+        self.replacement = Some(replacement.after(before));
+    }
+
+    /// Returns the time from which the connection accepts no further request; `None` where its certificates are current.
+    fn replace_at(&self) -> Option<Instant> {
+        let replacement = self.replacement.filter(|r| self.attempted_at < r.renewed_at)?;
+        Some(replacement.at)
     }
 
     fn is_being_replaced(&self, now: Instant) -> bool {
-        self.replace_at.is_some_and(|at| at <= now)
+        self.replace_at().is_some_and(|at| at <= now)
     }
 
     /// Returns the time at which [`replace_if_due`](Self::replace_if_due) has something to do. Requests in flight are
     /// waited for; their responses and deadlines lead to a further look.
     fn replacement_due(&self) -> Option<Instant> {
-        self.replace_at.filter(|_| self.requests.is_idle())
+        self.replace_at().filter(|_| self.requests.is_idle())
     }
 
     fn replace_if_due(&mut self, table: &mut TableState, now: Instant) {
@@ -857,8 +872,9 @@ impl BrokerConnection {
     /// one, the client closes the connection, and the next attempt may follow at once.
     pub(super) fn take_down(&mut self, table: &mut TableState, error: Option<Error>, now: Instant) {
         let peer = self.peer();
+        let unwritten = self.requests.unwritten() > 0;
         for conn in self.state.conns() {
-            table.close(conn);
+            table.close(conn, unwritten);
         }
         if let State::Resolving { lookup, .. } = self.state {
             table.take_lookup(lookup);
@@ -882,7 +898,7 @@ impl BrokerConnection {
         self.throttled_until = Instant::ORIGIN;
         self.setup_deadline = None;
         self.reauthenticate_at = None;
-        self.replace_at = None;
+        self.replacement = None;
         self.tls_session = None;
         let ended = Ended {
             up_for,
@@ -953,8 +969,14 @@ fn alert_text(number: u8) -> String {
             "protocol version",
             ": the broker offers neither TLSv1.2 nor TLSv1.3 (the broker's ssl.enabled.protocols)",
         ),
-        71 => ("insufficient security", ": the broker requires stronger ciphers (ssl.cipher.suites)"),
-        112 => ("unrecognized name", ": the broker has no certificate for the name that was connected to"),
+        71 => (
+            "insufficient security",
+            ": the broker requires stronger ciphers (ssl.cipher.suites)",
+        ),
+        112 => (
+            "unrecognized name",
+            ": the broker has no certificate for the name that was connected to",
+        ),
         116 => (
             "certificate required",
             ": the broker requires a client certificate that it accepts (ssl.certificate.location)",

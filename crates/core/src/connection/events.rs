@@ -17,8 +17,8 @@ pub enum Ready {
     /// A request can be sent now, in any version that the broker supports.
     Yes(Arc<BrokerVersions>),
     /// Connected, but `max.in.flight.requests.per.connection` requests are in flight, the broker has requested a pause
-    /// (KIP-219), or the connection is authenticating again (KIP-368). An outcome or [`ConnectionEvent::SendReady`]
-    /// follows.
+    /// (KIP-219), the connection is authenticating again (KIP-368), or it is replaced because certificates were renewed. An
+    /// outcome, [`ConnectionEvent::SendReady`] or [`ConnectionEvent::Down`] follows.
     Busy,
     /// Not connected. The connection is now wanted: [`ConnectionEvent::Up`] or [`ConnectionEvent::Down`] follows.
     Connecting,
@@ -62,6 +62,9 @@ pub enum ConnectionEvent {
         /// At least one name, or the cause of the failure.
         result: Result<Vec<String>, String>,
     },
+    /// The network reads no memory of any closed connection's frames any more
+    /// ([`ConnectionTable::is_releasing`](super::ConnectionTable::is_releasing)).
+    Released,
     /// A request has ended.
     Outcome {
         /// The connection.

@@ -62,11 +62,12 @@ pub enum NetAction {
         /// The frame.
         frame: Frame,
     },
-    /// Closes a connection at once and drops what waits to be written: when the action was carried out, the network reads no
-    /// memory of its frames any more. No event follows.
+    /// Closes a connection at once and drops what waits to be written.
     Close {
         /// The connection.
         conn: ConnId,
+        /// Answer with [`NetEvent::Released`]; otherwise no event follows.
+        acknowledge: bool,
     },
 }
 
@@ -103,7 +104,7 @@ pub enum NetEvent {
     },
     /// Texts for the log about TLS handshakes, for example that a client certificate was not sent.
     TlsNotes(Vec<String>),
-    /// The result of [`NetAction::RefreshCertificates`], or of certificates that the application has replaced.
+    /// The result of [`NetAction::RefreshCertificates`].
     CertificatesRefreshed(CertificateRefresh),
     /// The kernel took bytes. Both counts start at zero with the connection. With TLS a frame is begun when its first byte
     /// is encrypted, and done when the kernel has taken all of its records; the transport reads none of its memory then.
@@ -122,7 +123,13 @@ pub enum NetEvent {
         /// The frame without its length prefix.
         body: Bytes,
     },
-    /// The connection could not be opened, or has ended. The last event of a connection.
+    /// A connection was closed with [`NetAction::Close`] and `acknowledge`: the network reads no memory of its frames any
+    /// more. Sent for a connection that has ended by itself, too.
+    Released {
+        /// The connection.
+        conn: ConnId,
+    },
+    /// The connection could not be opened, or has ended: the network reads no memory of its frames any more.
     Closed {
         /// The connection.
         conn: ConnId,

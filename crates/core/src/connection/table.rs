@@ -8,6 +8,7 @@ use std::time::Duration;
 use ottla_protocol::{ApiKey, Request};
 
 use super::broker_connection::BrokerConnection;
+use super::certificates::Replacement;
 use super::config::ConnectionConfig;
 use super::connection_stats::Totals;
 use super::events::{ConnectionEvent, Ready};
@@ -265,6 +266,12 @@ impl ConnectionTable {
             .is_some_and(|c| c.requests().is_unwritten(tag))
     }
 
+    /// Returns whether the network may be reading the memory of frames of connections that were closed before they were
+    /// written in full. [`ConnectionEvent::Released`] follows.
+    pub fn is_releasing(&self) -> bool {
+        self.state.is_releasing()
+    }
+
     // ---------------------------------------------------------------- for managers: requests
 
     /// Returns the readiness of `key` for a request. When the connection is not up, it is requested.
@@ -436,46 +443,55 @@ impl ConnectionTable {
             NetEvent::Secured { conn, session } => {
                 self.with_conn(conn, |c, table| c.on_secured(table, conn, session, now))
             }
-            NetEvent::TlsNotes(texts) => {
-                for text in texts {
-                    self.state.log.log(level::WARNING, "SSL", || text);
-                }
-            }
+            NetEvent::TlsNotes(texts) => self.log_tls_notes(texts),
             NetEvent::CertificatesRefreshed(result) => self.on_certificates_refreshed(result, now),
             NetEvent::Written { conn, begun, done } => self.on_written(conn, begun, done, now),
             NetEvent::Received { conn, body } => self.with_conn(conn, |c, table| c.on_received(table, body, now)),
+            NetEvent::Released { conn } => self.state.on_released(conn),
             NetEvent::Closed { conn, reason } => {
                 self.with_conn(conn, |c, table| c.on_closed(table, conn, &reason, now))
             }
         }
     }
 
-    /// Logs the renewal of certificates, and schedules the replacement of open connections, spread over the time for it.
+    /// Handles certificates that the application has replaced: connections that are opened from now on use them.
+    pub fn on_certificates_replaced(&mut self, warnings: Vec<String>, now: Instant) {
+        // An attempt of the same time may have begun before.
+        self.on_renewed(warnings, now + Duration::from_micros(1), now);
+    }
+
     fn on_certificates_refreshed(&mut self, result: CertificateRefresh, now: Instant) {
-        self.state.on_certificates_refreshed();
-        let log = self.state.log.clone();
-        let warnings = match result {
-            CertificateRefresh::Unchanged => return,
-            CertificateRefresh::Failed(text) => {
-                return log.log(level::ERROR, "SSLRENEW", || {
-                    format!("changed certificates cannot be used, and those before stay in use: {text}")
-                });
-            }
-            CertificateRefresh::Renewed(warnings) => warnings,
-        };
-        log.log(level::INFO, "SSLRENEW", || {
+        let looked_at = self.state.on_certificates_refreshed(now);
+        match result {
+            CertificateRefresh::Unchanged => {}
+            CertificateRefresh::Failed(text) => self.state.log.log(level::ERROR, "SSLRENEW", || {
+                format!("changed certificates cannot be used, and those before stay in use: {text}")
+            }),
+            CertificateRefresh::Renewed(warnings) => self.on_renewed(warnings, looked_at, now),
+        }
+    }
+
+    /// Logs the renewal of certificates, and schedules the replacement of connections whose attempts began before
+    /// `renewed_at`, spread over the time for it.
+    fn on_renewed(&mut self, warnings: Vec<String>, renewed_at: Instant, now: Instant) {
+        self.state.log.log(level::INFO, "SSLRENEW", || {
             "certificates have changed: new connections use the changed ones".to_owned()
         });
-        for text in warnings {
-            log.log(level::WARNING, "SSL", || text);
-        }
+        self.log_tls_notes(warnings);
         let Some(within) = self.state.config.security.renewal.reconnect_within else {
             return;
         };
         let keys: Vec<BrokerKey> = self.connections.keys().copied().collect();
         for key in keys {
             let at = now + self.state.rng.jitter(within, 1.0, 0.0);
-            self.with(key, |connection, _| connection.replace_from(at));
+            let replacement = Replacement { renewed_at, at };
+            self.with(key, |connection, _| connection.replace(replacement));
+        }
+    }
+
+    fn log_tls_notes(&self, texts: Vec<String>) {
+        for text in texts {
+            self.state.log.log(level::WARNING, "SSL", || text);
         }
     }
 

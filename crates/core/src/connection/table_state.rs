@@ -1,6 +1,6 @@
 //! State that all connections of a table share.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::certificates::Certificates;
@@ -28,6 +28,8 @@ pub(super) struct TableState {
     by_conn: BTreeMap<ConnId, BrokerKey>,
     by_lookup: BTreeMap<LookupId, BrokerKey>,
     next_id: u64,
+    /// Connections that were closed while the network could read the memory of their frames.
+    releasing: BTreeSet<ConnId>,
 }
 
 impl TableState {
@@ -44,6 +46,7 @@ impl TableState {
             by_conn: BTreeMap::new(),
             by_lookup: BTreeMap::new(),
             next_id: 1,
+            releasing: BTreeSet::new(),
         }
     }
 
@@ -92,12 +95,29 @@ impl TableState {
         self.by_lookup.remove(&lookup)
     }
 
-    /// Closes a connection. Frames that the network has not received yet are dropped.
-    pub(super) fn close(&mut self, conn: ConnId) {
+    /// Closes a connection. Frames that the network has not received yet are dropped. `reads`: the network may be reading
+    /// the memory of its frames until it has acknowledged the end.
+    pub(super) fn close(&mut self, conn: ConnId, reads: bool) {
         self.by_conn.remove(&conn);
         self.actions
             .retain(|a| !matches!(a, NetAction::Send { conn: of, .. } if *of == conn));
-        self.actions.push_back(NetAction::Close { conn });
+        if reads {
+            self.releasing.insert(conn);
+        }
+        let acknowledge = reads;
+        self.actions.push_back(NetAction::Close { conn, acknowledge });
+    }
+
+    /// Returns whether the network may be reading the memory of frames of connections that were closed.
+    pub(super) fn is_releasing(&self) -> bool {
+        !self.releasing.is_empty()
+    }
+
+    /// Notes that the network reads no memory of a connection's frames any more.
+    pub(super) fn on_released(&mut self, conn: ConnId) {
+        if self.releasing.remove(&conn) && self.releasing.is_empty() {
+            self.events.push_back(ConnectionEvent::Released);
+        }
     }
 
     pub(super) fn act(&mut self, action: NetAction) {
@@ -112,15 +132,18 @@ impl TableState {
         }
     }
 
-    /// Notes that the network has looked at the certificate files.
-    pub(super) fn on_certificates_refreshed(&mut self) {
-        self.certificates.on_looked();
+    /// Notes that the network has looked at the certificate files. Returns the time of the look.
+    pub(super) fn on_certificates_refreshed(&mut self, now: Instant) -> Instant {
+        self.certificates.on_looked(now)
     }
 
     /// Returns the time of the next look at the certificate files by timer.
     pub(super) fn certificates_wake(&self) -> Option<Instant> {
         let security = &self.config.security;
-        security.tls.then(|| self.certificates.next_wake(&security.renewal)).flatten()
+        security
+            .tls
+            .then(|| self.certificates.next_wake(&security.renewal))
+            .flatten()
     }
 
     pub(super) fn report(&mut self, event: ConnectionEvent) {
@@ -144,6 +167,7 @@ impl TableState {
         self.actions.retain(|a| !matches!(a, NetAction::Send { .. }));
         self.by_conn.clear();
         self.by_lookup.clear();
+        self.releasing.clear();
         self.events.clear();
     }
 }

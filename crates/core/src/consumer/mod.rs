@@ -24,8 +24,6 @@ mod rebalance_protocol;
 mod rebalancing;
 mod shared_state;
 mod statistics;
-#[cfg(test)]
-mod tests;
 mod units;
 
 pub use command::{Command, CommitTarget, OffsetsResult};

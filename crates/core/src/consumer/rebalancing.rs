@@ -357,3 +357,6 @@ fn check_protocol(protocol: RebalanceProtocol, change: &Change, closing: bool) -
     };
     Err(Error::new(ErrorCode::L_STATE, text))
 }
+
+#[cfg(test)]
+mod tests;

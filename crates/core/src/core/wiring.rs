@@ -13,7 +13,7 @@ use super::telemetry_sampler::{self, TelemetrySampler};
 use crate::admin::Admin;
 use crate::cluster::{Change, Cluster};
 use crate::connection::{
-    BrokerKey, CertificateRefresh, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
+    BrokerKey, ConnectionConfig, ConnectionEvent, ConnectionTable, DisconnectKind, NetAction, NetEvent, Outcome, Owner,
     Tag,
 };
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
@@ -349,6 +349,8 @@ impl Core {
                 self.report_throttle(broker_name, key.node.0, throttle_ms);
             }
             ConnectionEvent::Names { lookup, result } => self.cluster.on_names(&mut ctx, lookup, result),
+            // The producer's next poll sends the reports that have waited for it.
+            ConnectionEvent::Released => {}
             ConnectionEvent::SendReady { key } => {
                 self.telemetry_sampler.telemetry.on_unthrottled();
                 if let Some(p) = &mut self.producer {
@@ -453,10 +455,7 @@ impl Core {
                 None => self.offsets.on_command(&mut ctx, &mut self.cluster, command),
             },
             Command::Admin(command) => self.admin.on_command(&ctx, command),
-            Command::CertificatesReplaced(warnings) => {
-                let renewed = NetEvent::CertificatesRefreshed(CertificateRefresh::Renewed(warnings));
-                self.connections.on_net(renewed, now);
-            }
+            Command::CertificatesReplaced(warnings) => self.connections.on_certificates_replaced(warnings, now),
             Command::Terminate => {
                 let wait = self.telemetry_sampler.end(&mut ctx, metric_sources!(self));
                 ctx.log.debug(DebugContexts::GENERIC, "TERMINATE", || {
@@ -481,5 +480,17 @@ impl Core {
                 }
             }
         }
+    }
+}
+
+/// Access to the managers for tests.
+#[cfg(test)]
+impl Core {
+    pub(crate) fn cluster(&mut self) -> &mut Cluster {
+        &mut self.cluster
+    }
+
+    pub(crate) fn consumer(&mut self) -> Option<&mut Consumer> {
+        self.consumer.as_mut()
     }
 }

@@ -501,5 +501,4 @@ fn index_of(topic: &Topic) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "accumulator_tests.rs"]
 mod tests;

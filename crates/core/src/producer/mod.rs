@@ -138,6 +138,3 @@ impl PartitionId {
         self.partition < 0
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -115,6 +115,7 @@ impl Sender {
         self.serve_all(ctx, cluster);
         let ending = self.drive_transaction(ctx, cluster);
         self.serve_all(ctx, cluster);
+        self.records.send_reports(ctx.connections.is_releasing());
         let seeking = self.producer_id.as_ref().and_then(|i| i.wake(ctx.now));
         let wake = earliest(earliest(self.records.timers_mut().next(), seeking), ending);
         let wake = earliest(wake, self.trim(ctx.now));
@@ -692,3 +693,6 @@ impl Sender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -51,6 +51,8 @@ pub(super) struct UndeliveredRecords {
     fatal: bool,
     /// The fatal error, until the client takes it.
     raised: Option<Error>,
+    /// Delivery reports in their order, until [`send_reports`](Self::send_reports).
+    reports: VecDeque<Delivery>,
 }
 
 impl UndeliveredRecords {
@@ -71,6 +73,7 @@ impl UndeliveredRecords {
             gapless: conf.enable_gapless_guarantee && !is_transactional,
             fatal: false,
             raised: None,
+            reports: VecDeque::new(),
         }
     }
 
@@ -379,10 +382,20 @@ impl UndeliveredRecords {
             buffer_memory: self.accumulator.buffer_memory().clone(),
             released: Reservation::default(),
         };
-        if let Some(interceptor) = &self.interceptor {
+        if wanted {
+            self.reports.push_back(delivery);
+        } else if let Some(interceptor) = &self.interceptor {
             interceptor.on_settled(&delivery);
         }
-        if wanted {
+    }
+
+    /// Sends the delivery reports. The application may free lent values once it has their report, so that a report of such
+    /// values, and those behind it, wait while the network may be reading them: `releasing`.
+    pub(super) fn send_reports(&mut self, releasing: bool) {
+        while let Some(delivery) = self.reports.pop_front_if(|next| !releasing || !next.records.borrows()) {
+            if let Some(interceptor) = &self.interceptor {
+                interceptor.on_settled(&delivery);
+            }
             self.main_queue.push(Event::Delivery(delivery));
         }
     }
@@ -796,6 +809,8 @@ impl UndeliveredRecords {
         );
         self.fail_queued(ctx.now, &error);
         self.fail_in_flight(ctx, &error);
+        // The end of the client waits for the network.
+        self.send_reports(false);
     }
 }
 
@@ -833,3 +848,6 @@ fn set_availability(queue: &TopicQueue, meta: &TopicMeta) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,7 +181,7 @@ impl RecordsBuilder {
 
     /// Prefetches the memory of the next record, whose length is estimated as that of the last one. A cache miss while the
     /// record is written would delay the release of the partition's lock, and the processor's own prefetching fails where
-    /// consecutive records go to many partitions.
+    /// consecutive records go to many partitions. The measured gain is in the description of `ottla_cpu_hints`.
     #[inline]
     fn expect_another(&mut self, len: usize) {
         let room = self.block.spare_capacity_mut();

@@ -23,7 +23,7 @@ use crate::transport::{Poller, Shield};
 /// leaves the sockets to the thread that produces the next message. While it is parked and no thread polls, a notification
 /// wakes it, and data from the network waits for the next poll, at most [`CALLER_POLL_MAX`]. It polls them again when no
 /// thread has polled for [`CALLER_POLL_MAX`], or when a polling caller received no result for as long: with slow brokers a
-/// thread switch costs little in comparison.
+/// thread switch costs little in comparison. [`CallerPolling`] states the measured gain.
 pub struct LoopWaker {
     inner: mio::Waker,
     shield: Option<Shield>,

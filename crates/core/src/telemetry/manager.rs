@@ -470,3 +470,6 @@ fn pack(codecs: &[Codec], plain: Vec<u8>) -> (Codec, Bytes) {
     }
     (Codec::None, plain.into())
 }
+
+#[cfg(test)]
+mod tests;

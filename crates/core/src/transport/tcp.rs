@@ -367,10 +367,14 @@ impl TcpTransport {
                 None => {}
             },
             NetAction::Send { conn, frame } => self.sockets.send(conn, frame),
-            NetAction::Close { conn } => {
+            NetAction::Close { conn, acknowledge } => {
                 self.waiting
                     .retain(|action| !matches!(action, NetAction::Connect { conn: of, .. } if *of == conn));
                 self.sockets.close(conn);
+                // Another thread that writes sockets would acknowledge the end itself.
+                if acknowledge {
+                    self.sockets.events.push_back(NetEvent::Released { conn });
+                }
             }
         }
     }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use mio::net::TcpStream;
-use ottla_tls::{ClientTls, Failure, NoSignal, Peer, Received as Decrypted, Refresh, Session, SessionError, SessionInfo};
+use ottla_tls::{
+    ClientTls, Failure, NoSignal, Peer, Received as Decrypted, Refresh, Session, SessionError, SessionInfo,
+};
 
 use super::stream::{ByteStream, Received, Refused, io_reason};
 use super::worker::Worker;

@@ -414,7 +414,13 @@ impl Harness {
                 frame: frame.into_bytes(),
             },
             NetAction::Send { .. } => return,
-            NetAction::Close { conn } => return self.forget(conn),
+            NetAction::Close { conn, acknowledge } => {
+                self.forget(conn);
+                if acknowledge {
+                    self.notify(NetEvent::Released { conn });
+                }
+                return;
+            }
         };
         self.pending.push_back(pending);
     }

@@ -142,6 +142,9 @@ pub(super) fn chains(data: &[u8]) -> Verdict {
         let len = input.short().into();
         chain.push(input.bytes(len).to_vec());
     }
+    if chain.is_empty() {
+        return Ok(Seen::Refused);
+    }
     let lists = DATA.lists(case)?;
     let verify = |callback: Option<bool>, check_certificate: bool| -> Outcome {
         let callback = callback.map(|forgive| Arc::new(Answer { forgive }) as Arc<dyn VerifyCallback>);

@@ -227,10 +227,10 @@ fn accept(
                 epoch: header.producer_epoch,
                 support: TransactionSupport::of_produce(context.version),
             };
-            let place = (topic.name.clone(), index);
+            let partition = (topic.name.clone(), index);
             cluster
                 .transaction_coordinator()
-                .prepare_write(&joins, Participant::Partition(place))
+                .prepare_write(&joins, Participant::Partition(partition))
                 .map_err(as_produce_error)?;
         }
     }

@@ -166,14 +166,14 @@ impl Consumed {
         (offset, leader_epoch): (i64, i32),
         found: DecodedMessage,
     ) -> Result<(), String> {
-        let place = || format!("client {client} {topic} [{partition}] @ {offset}");
+        let location = || format!("client {client} {topic} [{partition}] @ {offset}");
         let handed = self.handed.entry((client, topic.to_owned(), partition)).or_default();
         handed.ends.push(offset + 1);
         let Some(reader) = self.readers.get_mut(&(client, topic.to_owned(), partition)) else {
-            return Err(format!("{}: a record of a partition that is not consumed", place()));
+            return Err(format!("{}: a record of a partition that is not consumed", location()));
         };
         if !found.intact {
-            return Err(format!("{}: {found:?} is damaged", place()));
+            return Err(format!("{}: {found:?} is damaged", location()));
         }
         let crossed = reader
             .truncations
@@ -209,7 +209,7 @@ impl Consumed {
             // The skipped records were deleted.
         } else if !right {
             if reader.jumps == 0 || reader.expect == Expect::Nothing {
-                return Err(format!("{}: where {:?} was expected", place(), reader.expect));
+                return Err(format!("{}: where {:?} was expected", location(), reader.expect));
             }
             reader.jumps -= 1;
             reader.seen.clear();

@@ -360,12 +360,12 @@ impl Groups {
         found: DecodedMessage,
         now: Option<Marks>,
     ) -> Result<(), String> {
-        let place = || format!("client {client} {} [{}] @ {offset}", tp.0, tp.1);
+        let location = || format!("client {client} {} [{}] @ {offset}", tp.0, tp.1);
         if !found.intact {
-            return Err(format!("{}: {found:?} is damaged", place()));
+            return Err(format!("{}: {found:?} is damaged", location()));
         }
         self.at(client, tp, offset, now)
-            .map_err(|what| format!("{}: {what}", place()))?;
+            .map_err(|what| format!("{}: {what}", location()))?;
         let Some(member) = self.members.get_mut(&client) else {
             return Ok(());
         };
@@ -379,7 +379,7 @@ impl Groups {
         let group = member.group.clone();
         let before = self.book(&group, tp).seen.insert(offset, found.id);
         match before {
-            Some(id) if id != found.id => Err(format!("{}: {:?} now, {id:?} before", place(), found.id)),
+            Some(id) if id != found.id => Err(format!("{}: {:?} now, {id:?} before", location(), found.id)),
             _ => Ok(()),
         }
     }
@@ -537,12 +537,12 @@ impl Groups {
         if recreated {
             return Ok(());
         }
-        let place = || format!("{}: {} [{}] is committed at {offset}", commit.group, tp.0, tp.1);
+        let location = || format!("{}: {} [{}] is committed at {offset}", commit.group, tp.0, tp.1);
         if commit.foreign {
-            return Err(format!("{} by a member that does not own it", place()));
+            return Err(format!("{} by a member that does not own it", location()));
         }
         if back.is_some_and(|before| !self.truncations.reach(tp, before)) && !commit.abandoned {
-            return Err(format!("{}, which was committed at {:?}", place(), commit.before));
+            return Err(format!("{}, which was committed at {:?}", location(), commit.before));
         }
         let from = match (retention, log) {
             (true, Some(log)) => log.start,
@@ -550,7 +550,7 @@ impl Groups {
         };
         let to = self.truncations.known(tp, offset);
         match self.book(commit.group, tp).done.first_gap(from, to) {
-            Some(gap) => Err(format!("{}, and no application has processed offset {gap}", place())),
+            Some(gap) => Err(format!("{}, and no application has processed offset {gap}", location())),
             None => Ok(()),
         }
     }

@@ -16,7 +16,7 @@ pub(crate) use consumed::{Consumed, Expect};
 pub(crate) use fencing::Fencing;
 pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset};
 pub(crate) use log_view::{LogView, Logs};
-pub(crate) use partitioner::{Partitioner, Place, own_choice};
+pub(crate) use partitioner::{PartitionChoice, Partitioner, own_choice};
 pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
 pub(crate) use statistics::{AppCounters, Reports};
 pub(crate) use tp::Tp;

@@ -20,7 +20,7 @@ pub(crate) enum Partitioner {
 
 /// The partitions in which a message may be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PartitionChoice {
     Anywhere,
     /// In this partition.
     At(i32),
@@ -30,14 +30,14 @@ pub(crate) enum Place {
     Nowhere,
 }
 
-impl Place {
+impl PartitionChoice {
     /// Returns true when the partition is right in a topic that has, or had, these numbers of partitions.
     pub(crate) fn may_be(self, partition: i32, mut counts: impl Iterator<Item = i32>) -> bool {
         match self {
-            Place::Anywhere => true,
-            Place::At(requested) => partition == requested,
-            Place::Rest(number) => counts.any(|count| number % count.unsigned_abs().max(1) == partition.unsigned_abs()),
-            Place::Nowhere => false,
+            PartitionChoice::Anywhere => true,
+            PartitionChoice::At(requested) => partition == requested,
+            PartitionChoice::Rest(number) => counts.any(|count| number % count.unsigned_abs().max(1) == partition.unsigned_abs()),
+            PartitionChoice::Nowhere => false,
         }
     }
 }
@@ -73,15 +73,15 @@ impl Partitioner {
     }
 
     /// Returns the partition of a message without an explicit one.
-    pub(crate) fn place(self, key: Option<&[u8]>, opaque: usize) -> Place {
+    pub(crate) fn choice(self, key: Option<&[u8]>, opaque: usize) -> PartitionChoice {
         let bytes = key.unwrap_or_default();
         match (self, key) {
             (Partitioner::Random, _)
             | (Partitioner::ConsistentRandom, None | Some([]))
-            | (Partitioner::Murmur2Random | Partitioner::Fnv1aRandom, None) => Place::Anywhere,
-            (Partitioner::Consistent | Partitioner::ConsistentRandom, _) => Place::Rest(crc32(bytes)),
-            (Partitioner::Murmur2 | Partitioner::Murmur2Random, _) => Place::Rest(murmur2(bytes) & 0x7fff_ffff),
-            (Partitioner::Fnv1a | Partitioner::Fnv1aRandom, _) => Place::Rest((fnv1a(bytes) as i32).unsigned_abs()),
+            | (Partitioner::Murmur2Random | Partitioner::Fnv1aRandom, None) => PartitionChoice::Anywhere,
+            (Partitioner::Consistent | Partitioner::ConsistentRandom, _) => PartitionChoice::Rest(crc32(bytes)),
+            (Partitioner::Murmur2 | Partitioner::Murmur2Random, _) => PartitionChoice::Rest(murmur2(bytes) & 0x7fff_ffff),
+            (Partitioner::Fnv1a | Partitioner::Fnv1aRandom, _) => PartitionChoice::Rest((fnv1a(bytes) as i32).unsigned_abs()),
             (Partitioner::Own, _) => own_place(key, opaque),
         }
     }
@@ -90,19 +90,19 @@ impl Partitioner {
 /// The application's partitioner returns no partition for one message in this many.
 const UNPLACED: usize = 17;
 
-fn own_place(key: Option<&[u8]>, opaque: usize) -> Place {
+fn own_place(key: Option<&[u8]>, opaque: usize) -> PartitionChoice {
     let tries = opaque >> 32;
     let number = tries * 31 + key.map_or(1, <[u8]>::len);
     match tries % UNPLACED {
-        5 => Place::Nowhere,
-        _ => Place::Rest(number as u32),
+        5 => PartitionChoice::Nowhere,
+        _ => PartitionChoice::Rest(number as u32),
     }
 }
 
 /// The application's partitioner. Returns -1 when it has no partition.
 pub(crate) fn own_choice(key: Option<&[u8]>, count: i32, opaque: usize) -> i32 {
     match own_place(key, opaque) {
-        Place::Rest(number) => (number % count.unsigned_abs().max(1)) as i32,
+        PartitionChoice::Rest(number) => (number % count.unsigned_abs().max(1)) as i32,
         _ => -1,
     }
 }
@@ -154,17 +154,17 @@ mod tests {
     #[test]
     fn known_keys_have_their_known_places() {
         use Partitioner as P;
-        assert_eq!(P::Consistent.place(Some(b"123456789"), 0), Place::Rest(0xcbf4_3926));
-        assert_eq!(P::Consistent.place(None, 0), Place::Rest(0));
-        assert_eq!(P::Murmur2.place(Some(b"kafka"), 0), Place::Rest(0x5067_cf64));
-        assert_eq!(P::Murmur2.place(None, 0), Place::Rest(0x106e_08d9));
-        assert_eq!(P::Fnv1a.place(Some(b"kafka"), 0), Place::Rest(0x0d33_c4e1));
-        assert_eq!(P::Fnv1aRandom.place(Some(b""), 0), Place::Rest(0x7ee3_623b));
-        assert_eq!(P::Fnv1aRandom.place(None, 0), Place::Anywhere);
-        assert_eq!(P::ConsistentRandom.place(Some(b""), 0), Place::Anywhere);
+        assert_eq!(P::Consistent.choice(Some(b"123456789"), 0), PartitionChoice::Rest(0xcbf4_3926));
+        assert_eq!(P::Consistent.choice(None, 0), PartitionChoice::Rest(0));
+        assert_eq!(P::Murmur2.choice(Some(b"kafka"), 0), PartitionChoice::Rest(0x5067_cf64));
+        assert_eq!(P::Murmur2.choice(None, 0), PartitionChoice::Rest(0x106e_08d9));
+        assert_eq!(P::Fnv1a.choice(Some(b"kafka"), 0), PartitionChoice::Rest(0x0d33_c4e1));
+        assert_eq!(P::Fnv1aRandom.choice(Some(b""), 0), PartitionChoice::Rest(0x7ee3_623b));
+        assert_eq!(P::Fnv1aRandom.choice(None, 0), PartitionChoice::Anywhere);
+        assert_eq!(P::ConsistentRandom.choice(Some(b""), 0), PartitionChoice::Anywhere);
         assert_eq!(P::by_name("murmur2_random"), P::Murmur2Random);
         assert_eq!(murmur2(b"a-little-bit-longer-string") as i32, -1_486_304_829);
-        assert!(Place::Rest(7).may_be(1, [3, 4].into_iter()));
-        assert!(!Place::Rest(7).may_be(2, [3, 4].into_iter()));
+        assert!(PartitionChoice::Rest(7).may_be(1, [3, 4].into_iter()));
+        assert!(!PartitionChoice::Rest(7).may_be(2, [3, 4].into_iter()));
     }
 }

@@ -9,7 +9,7 @@ use ottla_protocol::record::{BatchIter, ControlRecord, ControlType};
 use crate::chain::{Item, Tag};
 
 /// A topic's number in the chain and a partition.
-pub(crate) type Place = (usize, i32);
+pub(crate) type StagePartition = (usize, i32);
 
 /// The outcome of a transaction, as far as its application knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -92,7 +92,7 @@ impl PartitionView {
 }
 
 /// All partitions of a chain.
-pub(crate) type Views = BTreeMap<Place, PartitionView>;
+pub(crate) type Views = BTreeMap<StagePartition, PartitionView>;
 
 /// The state of all transactions.
 #[derive(Debug, Default)]
@@ -157,31 +157,31 @@ impl Transactions {
         &mut self,
         reader: usize,
         committed: bool,
-        place: (String, i32),
+        partition: (String, i32),
         (offset, item): (i64, Option<Item>),
         stable: Option<i64>,
     ) -> Result<(), String> {
         if stable.is_some_and(|stable| offset >= stable) {
             return Err(format!(
-                "client {reader} reads committed, and has {place:?} @ {offset}, behind the last stable offset {stable:?}"
+                "client {reader} reads committed, and has {partition:?} @ {offset}, behind the last stable offset {stable:?}"
             ));
         }
         let Some(item) = item else {
             return Err(format!(
-                "client {reader}: {place:?} @ {offset} was produced by no client of the world"
+                "client {reader}: {partition:?} @ {offset} was produced by no client of the world"
             ));
         };
         let fate = self.transactions.get(&item.tag).map(|t| t.fate);
         if committed && fate == Some(Fate::Aborted) {
             return Err(format!(
-                "client {reader} reads {item:?} of {place:?} @ {offset}, which was aborted"
+                "client {reader} reads {item:?} of {partition:?} @ {offset}, which was aborted"
             ));
         }
-        let places = self.readers.entry((reader, committed)).or_default();
-        let seen = places.entry(place.clone()).or_default();
+        let partitions = self.readers.entry((reader, committed)).or_default();
+        let seen = partitions.entry(partition.clone()).or_default();
         if seen.last().is_some_and(|(last, _)| *last >= offset) {
             return Err(format!(
-                "client {reader} reads {place:?} @ {offset} after {:?}",
+                "client {reader} reads {partition:?} @ {offset} after {:?}",
                 seen.last()
             ));
         }
@@ -197,8 +197,8 @@ impl Transactions {
         names: impl Fn(usize) -> String,
         offsets: impl Fn(usize, i32) -> Option<i64>,
     ) -> Option<String> {
-        if let Some((place, view)) = views.iter().find(|(_, v)| v.open > 0) {
-            return Some(format!("{} transactions of {place:?} have no end", view.open));
+        if let Some((partition, view)) = views.iter().find(|(_, v)| v.open > 0) {
+            return Some(format!("{} transactions of {partition:?} have no end", view.open));
         }
         let stages: BTreeSet<usize> = views.keys().map(|(stage, _)| *stage).collect();
         let of_stage = |stage: usize| {
@@ -218,10 +218,10 @@ impl Transactions {
                 return Some(format!("stage {stage} has written {after} of {before}"));
             }
         }
-        for ((reader, committed), places) in &self.readers {
+        for ((reader, committed), partitions) in &self.readers {
             for ((stage, partition), view) in views {
                 let expected = if *committed { &view.committed } else { &view.all };
-                let seen = places.get(&(names(*stage), *partition)).map_or(0, Vec::len);
+                let seen = partitions.get(&(names(*stage), *partition)).map_or(0, Vec::len);
                 if seen < expected.len() {
                     let all = expected.len();
                     return Some(format!(
@@ -231,7 +231,7 @@ impl Transactions {
             }
         }
         // Where offsets are not part of transactions, written records do not show the committed inputs.
-        let open = |((stage, partition), view): (&Place, &PartitionView)| {
+        let open = |((stage, partition), view): (&StagePartition, &PartitionView)| {
             let (next, read) = (stage + 1, view.end());
             let committed = offsets(next, *partition);
             let is_input = views.keys().any(|(s, _)| *s == next);
@@ -344,10 +344,10 @@ impl Transactions {
     }
 
     fn compare_readers(&self, views: &Views, names: impl Fn(usize) -> String) -> Result<(), String> {
-        for ((reader, committed), places) in &self.readers {
+        for ((reader, committed), partitions) in &self.readers {
             for ((stage, partition), view) in views {
                 let expected = if *committed { &view.committed } else { &view.all };
-                let seen = places.get(&(names(*stage), *partition)).cloned().unwrap_or_default();
+                let seen = partitions.get(&(names(*stage), *partition)).cloned().unwrap_or_default();
                 if seen != *expected {
                     let at = seen.iter().zip(expected).find(|(a, b)| a != b);
                     return Err(format!(
@@ -465,12 +465,12 @@ mod tests {
     fn readers_of_committed_records_see_nothing_else() {
         let mut books = Transactions::default();
         let record = item(7, 1, -1, 0);
-        let place = || ("0".to_owned(), 0);
-        assert!(books.on_read(5, true, place(), (3, Some(record)), Some(3)).is_err());
-        assert_eq!(books.on_read(5, true, place(), (3, Some(record)), Some(4)), Ok(()));
-        assert!(books.on_read(5, true, place(), (3, Some(record)), Some(4)).is_err());
+        let partition = || ("0".to_owned(), 0);
+        assert!(books.on_read(5, true, partition(), (3, Some(record)), Some(3)).is_err());
+        assert_eq!(books.on_read(5, true, partition(), (3, Some(record)), Some(4)), Ok(()));
+        assert!(books.on_read(5, true, partition(), (3, Some(record)), Some(4)).is_err());
         books.on_aborted(record.tag).unwrap();
-        assert!(books.on_read(5, true, place(), (4, Some(record)), Some(9)).is_err());
-        assert_eq!(books.on_read(6, false, place(), (4, Some(record)), None), Ok(()));
+        assert!(books.on_read(5, true, partition(), (4, Some(record)), Some(9)).is_err());
+        assert_eq!(books.on_read(6, false, partition(), (4, Some(record)), None), Ok(()));
     }
 }

@@ -62,10 +62,14 @@ impl NetPlan {
         }
     }
 
+    /// Returns the longest time of a round trip without faults.
+    pub(crate) fn round_trip_us(&self) -> u64 {
+        2 * (self.latency_us + self.jitter_us)
+    }
+
     /// Enlarges the send buffer so that `bytes` are transferred within `within_us`.
     pub(crate) fn ensure_socket_buffer(&mut self, bytes: u64, within_us: u64) {
-        let round_trip_us = 2 * (self.latency_us + self.jitter_us);
-        let least = bytes.min(4_000_000) * round_trip_us / within_us;
+        let least = bytes.min(4_000_000) * self.round_trip_us() / within_us;
         self.socket_buffer = self.socket_buffer.max(least as usize);
     }
 }

@@ -3,8 +3,17 @@
 /// The number of blocks of seeds. Some properties depend on the block of the seed: each block has worlds of every kind.
 const BLOCKS: u64 = 8;
 const SEEDS_A_BLOCK: u64 = 64;
+/// Among this many blocks in a row, those with TLS. The regression seeds from before it was drawn are in other blocks.
+/// The number has no common factor with the other divisors of seeds, so there are worlds of every kind with TLS.
+const TLS_CYCLE: u64 = 25;
+const TLS_BLOCKS: [u64; 4] = [2, 15, 23, 24];
 
 /// Returns the block of a seed.
 pub(crate) fn block_of(seed: u64) -> u64 {
     seed / SEEDS_A_BLOCK % BLOCKS
+}
+
+/// Returns true for seeds of worlds with TLS.
+pub(crate) fn has_tls(seed: u64) -> bool {
+    TLS_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % TLS_CYCLE))
 }

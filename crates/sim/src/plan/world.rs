@@ -11,6 +11,7 @@ use super::producer::{BrokerLimits, ProducerPlan};
 use super::seeds::block_of;
 use super::settings::{RECONNECT_MAX_MS, SOCKET_TIMEOUT_MAX_MS};
 use super::statistics::StatisticsPlan;
+use super::tls::TlsPlan;
 use super::topics::TopicPlan;
 use super::transactions::TransactionsPlan;
 use crate::chain::topic;
@@ -31,6 +32,7 @@ pub(crate) struct Plan {
     pub(crate) groups: Option<GroupsPlan>,
     pub(crate) transactions: Option<TransactionsPlan>,
     pub(crate) statistics: StatisticsPlan,
+    pub(crate) tls: Option<TlsPlan>,
     /// The duration of the faults.
     pub(crate) fault_phase_us: u64,
     /// The longest time to settle after the faults.
@@ -100,8 +102,7 @@ impl Plan {
     /// Returns the longest time to send one message, or to fetch one record, without faults. Where batches have one
     /// message and a broker serves one request after the other, each of them takes this long.
     pub(crate) fn step_us(&self) -> u64 {
-        let round_trip_us = 2 * (self.net.latency_us + self.net.jitter_us);
-        self.cluster.replication_delay_us + round_trip_us + IDLE_MAX_US
+        self.cluster.replication_delay_us + self.net.round_trip_us() + IDLE_MAX_US
     }
 
     /// Returns true when brokers support message sets only, and no idempotence.
@@ -161,6 +162,7 @@ impl Plan {
         let faults = FaultPlan::draw(&mut c, &mut late);
         // Half-open connections are detected after the socket timeout, and the next attempt waits for its backoff.
         let settle_us = (2 * SOCKET_TIMEOUT_MAX_MS + 3 * RECONNECT_MAX_MS + 60_000) * 1000;
+        let tls = TlsPlan::draw(seed, net.round_trip_us());
         let mut plan = Plan {
             versions: draw_versions(&mut c),
             cluster,
@@ -172,6 +174,7 @@ impl Plan {
             groups: None,
             transactions: None,
             statistics: StatisticsPlan::draw(seed),
+            tls,
             fault_phase_us,
             settle_us,
         };

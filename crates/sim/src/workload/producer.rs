@@ -16,7 +16,7 @@ use ottla_core::sys::Clock;
 use ottla_core::types::{PARTITION_UA, PersistStatus};
 
 use crate::canary::Canary;
-use crate::check::{Accepted, Outcome, Place, Report};
+use crate::check::{Accepted, Outcome, PartitionChoice, Report};
 use crate::message::{self, Carrier, Fingerprint, MessageId};
 use crate::plan::ProducerPlan;
 use crate::trace::trace;
@@ -363,12 +363,12 @@ impl ProducerWorkload {
         let mut token = (ownership == ValueOwnership::Shared).then(|| Arc::new(()));
         let held = token.as_ref().map_or_else(Weak::new, Arc::downgrade);
         let address = value.as_ref().map(|v| v.as_ptr().addr());
-        let place = match partition {
-            PARTITION_UA => promise.partitioner.place(key.bytes(), opaque),
-            pending => Place::At(pending),
+        let choice = match partition {
+            PARTITION_UA => promise.partitioner.choice(key.bytes(), opaque),
+            pending => PartitionChoice::At(pending),
         };
-        let partition = match place {
-            Place::Rest(number) if world.canary.strike(Canary::Misplaced) => (number % 2) as i32,
+        let partition = match choice {
+            PartitionChoice::Rest(number) if world.canary.strike(Canary::Misplaced) => (number % 2) as i32,
             _ => partition,
         };
         let headers_lost = usize::from(!headers.is_empty() && world.canary.strike(Canary::LostHeader));
@@ -416,7 +416,7 @@ impl ProducerWorkload {
         );
         let accepted = Accepted {
             promise,
-            place,
+            choice,
             at_us: world.now_us(),
             value_len,
             key: Fingerprint::of(key.bytes()),
@@ -485,7 +485,7 @@ impl ProducerWorkload {
 }
 
 fn count_message(world: &mut World, ownership: ValueOwnership, accepted: &Accepted, timestamp_ms: i64) {
-    let keyed = matches!(accepted.place, Place::Rest(_));
+    let keyed = matches!(accepted.choice, PartitionChoice::Rest(_));
     let count = &mut world.coverage;
     count.count("messages", 1);
     count.count("messages shared", u64::from(ownership == ValueOwnership::Shared));
@@ -495,7 +495,7 @@ fn count_message(world: &mut World, ownership: ValueOwnership, accepted: &Accept
         u64::from(accepted.headers != Fingerprint::default()),
     );
     count.count("messages that name their time", u64::from(timestamp_ms != 0));
-    count.count("messages with a place by their key", u64::from(keyed));
+    count.count("messages whose key decides the partition", u64::from(keyed));
 }
 
 impl ProducerWorkload {

@@ -24,8 +24,8 @@ pub(super) fn take(chunk: &mut Chunk) -> Option<Taken> {
     let state = chunk.partition().clone();
     let record = chunk.next()?;
     let item = record.value.and_then(Item::parse);
-    let place = (state.topic().name().to_owned(), state.partition());
-    Some((place, record.offset, item))
+    let partition = (state.topic().name().to_owned(), state.partition());
+    Some((partition, record.offset, item))
 }
 
 /// Takes the next record of a client, and writes all other events to the trace.
@@ -100,17 +100,17 @@ impl Application for ReaderWorkload {
             self.assign(world, client);
         }
         if self.assigned {
-            while let Some((place, offset, item)) = take_next(world, client) {
+            while let Some((partition, offset, item)) = take_next(world, client) {
                 let stable = world
                     .cluster
-                    .watermarks(&place.0, place.1)
+                    .watermarks(&partition.0, partition.1)
                     .map(|m| m.last_stable_offset);
                 let stable = stable.filter(|_| self.plan.committed);
                 let result =
                     world
                         .check
                         .transactions
-                        .on_read(client, self.plan.committed, place, (offset, item), stable);
+                        .on_read(client, self.plan.committed, partition, (offset, item), stable);
                 world.check.expect(result);
                 world.coverage.count("records of transactions read", 1);
             }

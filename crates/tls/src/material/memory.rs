@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
 use super::{
     MaterialError, MaterialErrorKind, certificates_from_der, certificates_from_pem, keystore_from_pkcs12,
     private_key_from_der, private_key_from_pem,
 };
-use crate::settings::{Certificates, PrivateKey};
+
+/// A certificate chain from memory, its leaf first, or the certificates of CAs.
+pub type Certificates = Arc<Vec<CertificateDer<'static>>>;
+/// A private key from memory.
+pub type PrivateKey = Arc<PrivateKeyDer<'static>>;
 
 /// The encoding of certificates and keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +29,11 @@ pub enum Encoding {
 ///
 /// # Errors
 /// The bytes are damaged, contain no certificate, or the password is wrong.
-pub fn client_certificate(encoding: Encoding, bytes: &[u8], password: Option<&str>) -> Result<Certificates, MaterialError> {
+pub fn client_certificate(
+    encoding: Encoding,
+    bytes: &[u8],
+    password: Option<&str>,
+) -> Result<Certificates, MaterialError> {
     Ok(Arc::new(match encoding {
         Encoding::Pkcs12 => some(keystore_from_pkcs12(bytes, password.unwrap_or_default())?.chain)?,
         Encoding::Der => certificates_from_der(bytes)?,
@@ -52,7 +62,11 @@ pub fn private_key(encoding: Encoding, bytes: &[u8], password: Option<&str>) -> 
 ///
 /// # Errors
 /// The bytes are damaged, contain no certificate, or the password is wrong.
-pub fn ca_certificates(encoding: Encoding, bytes: &[u8], password: Option<&str>) -> Result<Certificates, MaterialError> {
+pub fn ca_certificates(
+    encoding: Encoding,
+    bytes: &[u8],
+    password: Option<&str>,
+) -> Result<Certificates, MaterialError> {
     Ok(Arc::new(match encoding {
         Encoding::Pkcs12 => some(keystore_from_pkcs12(bytes, password.unwrap_or_default())?.others)?,
         Encoding::Der => certificates_from_der(bytes)?,

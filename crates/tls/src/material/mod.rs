@@ -13,15 +13,15 @@ mod der;
 mod error;
 mod key_derivation;
 mod keys;
-mod password_encryption;
 mod memory;
+mod password_encryption;
 mod pem;
 mod pkcs12;
 
 pub use certificates::{certificates_from_der, certificates_from_pem, crls_from_pem};
 pub use error::{MaterialError, MaterialErrorKind};
-pub use memory::{Encoding, ca_certificates, client_certificate, private_key};
 pub use keys::{key_fits_certificate, private_key_from_der, private_key_from_pem};
+pub use memory::{Certificates, Encoding, PrivateKey, ca_certificates, client_certificate, private_key};
 pub use pkcs12::{Keystore, keystore_from_pkcs12};
 
 #[cfg(test)]

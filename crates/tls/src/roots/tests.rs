@@ -139,3 +139,27 @@ fn a_file_that_is_too_large_is_not_read() {
     let error = read_file(&folder.0.join("large.pem")).unwrap_err();
     assert!(error.contains("more than"), "{error}");
 }
+
+#[test]
+fn set_variables_are_obeyed_even_without_certificates() {
+    let variable = || vec!["SSL_CERT_FILE=/missing".to_owned()];
+    let mut store = CaStore::new();
+    let warnings = store.add_native(Vec::new(), vec!["/missing: not found".to_owned()], &variable());
+    assert_eq!(warnings, ["/missing: not found"]);
+    assert_eq!((store.len(), store.source().as_str()), (0, "SSL_CERT_FILE=/missing"));
+
+    let mut store = CaStore::new();
+    assert!(
+        store
+            .add_native(certificates(&["root"]), Vec::new(), &variable())
+            .is_empty()
+    );
+    assert_eq!((store.len(), store.source().as_str()), (1, "SSL_CERT_FILE=/missing"));
+
+    let mut store = CaStore::new();
+    assert!(store.add_native(certificates(&["root"]), Vec::new(), &[]).is_empty());
+    assert_eq!(
+        (store.len(), store.source().as_str()),
+        (1, "the system's CA certificates")
+    );
+}

@@ -13,7 +13,7 @@ const IP_ADDRESS: u8 = 0x87;
 
 /// Maximum number of names in a list for people; the number of the others follows.
 const PRINTED_MAX: usize = 20;
-/// Maximum length of a printed name.
+/// Maximum length of a printed name with its escapes.
 const PRINTED_LEN_MAX: usize = 253;
 
 /// Returns the name that rustls needs for a broker's host, as configured or advertised: one trailing dot is cut, as are
@@ -183,9 +183,6 @@ pub(crate) fn presented(certificate: &Certificate<'_>) -> Vec<String> {
 }
 
 fn printable(name: &[u8]) -> String {
-    name.iter()
-        .take(PRINTED_LEN_MAX)
-        .flat_map(|byte| byte.escape_ascii())
-        .map(char::from)
-        .collect()
+    let escaped = name.iter().flat_map(|byte| byte.escape_ascii()).map(char::from);
+    escaped.take(PRINTED_LEN_MAX).collect()
 }

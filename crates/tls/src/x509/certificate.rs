@@ -278,6 +278,7 @@ impl<'a> Extensions<'a> {
 
 fn key_usage(value: &[u8]) -> Result<u16, Malformed> {
     match single(value, BIT_STRING)?.content {
+        [0] => Ok(0),
         [0..=7, first] => Ok(u16::from_be_bytes([*first, 0])),
         [0..=7, first, second] => Ok(u16::from_be_bytes([*first, *second])),
         _ => Err(Malformed("its key usage has a wrong length")),

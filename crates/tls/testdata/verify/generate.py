@@ -336,7 +336,12 @@ def shapes(m, cases):
     add("shape-plain-other-key", "root-plain-2", "leaf-plain")
     add("shape-plain-both", "root-plain root-plain-2", "leaf-plain")
     add("shape-plain-self-sent", "", "leaf-plain root-plain")
-    m.issue("int-printable", "/O=Ottla/CN=Printable", "root", INTERMEDIATE, "intp", mask="default")
+    # The same name in two types of strings.
+    m.issue("int-utf8", "/O=Ottla/CN=Two types", "root", INTERMEDIATE, "int-types")
+    m.issue("int-printable", "/O=Ottla/CN=Two types", "root", INTERMEDIATE, "int-types", mask="default")
+    m.issue("leaf-utf8", "/CN=broker", "int-utf8", san(f"DNS:{HOST}"))
+    add("shape-same-types-of-strings", "root", "leaf-utf8 int-utf8")
+    add("shape-other-types-of-strings", "root", "leaf-utf8 int-printable")
     long = ["root"]
     for depth in range(1, 10):
         long.append(m.issue(f"long{depth}", f"/CN=Long {depth}", long[-1], INTERMEDIATE, f"long{depth}"))

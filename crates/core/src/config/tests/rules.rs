@@ -255,7 +255,10 @@ fn settings_without_unavailable_features_are_accepted() {
             "ssl.endpoint.identification.algorithm=https;sasl.mechanisms=GSSAPI",
         ),
         ("producer", "security.protocol=ssl;ssl.ca.location=/nowhere"),
-        ("consumer", "ssl.ca.location=/nowhere;sasl.username=u;sasl.oauthbearer.method=oidc"),
+        (
+            "consumer",
+            "ssl.ca.location=/nowhere;sasl.username=u;sasl.oauthbearer.method=oidc",
+        ),
         ("producer", "test.mock.num.brokers=3;test.mock.ssl=true"),
         (
             "consumer",

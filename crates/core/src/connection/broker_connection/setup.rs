@@ -141,7 +141,7 @@ impl BrokerConnection {
         while let State::Connecting { race } = &mut self.state
             && let Some(runner) = race.take_expired(now)
         {
-            table.close(runner.conn);
+            table.close(runner.conn, false);
             let reason = CloseReason::Io("Connection setup timed out in state CONNECT".into());
             self.on_address_failed(table, connect_failure(&runner, &reason, now), now);
         }
@@ -198,9 +198,10 @@ impl BrokerConnection {
         let (others, cancelled): (Vec<SocketAddr>, Vec<ConnId>) =
             race.runners().iter().map(|r| (r.addr, r.conn)).unzip();
         for other in cancelled {
-            table.close(other);
+            table.close(other, false);
         }
         self.addresses.on_connected(winner.addr, &others);
+        self.attempted_at = winner.since;
         self.socket = socket;
         self.requests = RequestsInFlight::default();
         let security = &table.config.security;
@@ -248,6 +249,7 @@ impl BrokerConnection {
 
     fn on_secure_failed(&mut self, table: &mut TableState, error: Error, now: Instant) {
         self.setup_deadline = None;
+        self.replacement = None;
         let race = Race::new(self.addresses.untried());
         self.enter(table, State::Connecting { race }, now);
         self.on_address_failed(table, error, now);
@@ -260,7 +262,7 @@ impl BrokerConnection {
         let error = Error::new(ErrorCode::L_TRANSPORT, text);
         match self.state {
             State::Securing { conn } => {
-                table.close(conn);
+                table.close(conn, false);
                 self.on_secure_failed(table, error, now);
             }
             _ => self.take_down(table, Some(error), now),
@@ -483,7 +485,7 @@ impl BrokerConnection {
                 let (conn, versions) = (*conn, versions.clone());
                 self.setup_deadline = None;
                 self.enter(table, State::Up { conn, versions }, now);
-                self.report_room(table);
+                self.report_room(table, now);
             }
             _ => {}
         }
@@ -499,7 +501,6 @@ impl BrokerConnection {
         self.log(table).security(self.tls_session.as_ref(), mechanism);
         self.enter(table, State::Up { conn, versions }, now);
         self.reconnect.on_up();
-        self.replace_at = None;
         table.totals.connections += 1;
         self.setup_deadline = None;
         self.wanted = false;

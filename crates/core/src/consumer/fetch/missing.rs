@@ -51,3 +51,6 @@ impl Missing {
         confirmed
     }
 }
+
+#[cfg(test)]
+mod tests;

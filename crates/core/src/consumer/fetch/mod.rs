@@ -33,6 +33,8 @@ mod request;
 mod response;
 mod session;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod validation;
 
 pub use counts::Received;

@@ -206,3 +206,6 @@ fn in_flight(positions: &Positions, node: NodeId, id: u32) -> bool {
     let position = positions.get(id);
     position.is_some_and(|p| p.fetch_state() == FetchState::InFlight(node))
 }
+
+#[cfg(test)]
+mod tests;

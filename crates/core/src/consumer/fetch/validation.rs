@@ -208,3 +208,6 @@ fn index(response: OffsetForLeaderEpochResponse) -> HashMap<(String, i32), Epoch
     });
     rows.collect()
 }
+
+#[cfg(test)]
+mod tests;

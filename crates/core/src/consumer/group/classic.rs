@@ -876,3 +876,6 @@ fn send_leave(
         .send(ctx, tag, &request, version, Duration::from_millis(GRACE_MS));
     sent.ok().map(|()| tag.id)
 }
+
+#[cfg(test)]
+mod tests;

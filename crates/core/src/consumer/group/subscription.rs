@@ -176,3 +176,6 @@ impl SubscribedTopics {
         true
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -590,3 +590,6 @@ pub(in crate::consumer) fn row_of(state: &PartitionState) -> PartitionOffset {
         ..PartitionOffset::new(state.tp(), stored.offset)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -409,3 +409,6 @@ fn parse(content: &[u8]) -> Result<Option<i64>, String> {
         .map(Some)
         .ok_or_else(|| format!("its content is no offset but {text:?}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -555,3 +555,6 @@ fn index(response: ListOffsetsResponse) -> HashMap<(String, i32), ListOffsetsPar
 fn found_offset(answer: &ListOffsetsPartitionResponse) -> i64 {
     answer.old_style_offsets.first().copied().unwrap_or(answer.offset)
 }
+
+#[cfg(test)]
+mod tests;

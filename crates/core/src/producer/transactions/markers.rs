@@ -63,3 +63,6 @@ impl Markers {
         self.until
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,8 @@ mod call;
 mod markers;
 mod requests;
 mod table;
+#[cfg(test)]
+mod tests;
 
 pub use call::{TransactionCall, TransactionReply};
 pub(super) use table::{Consequence, RequestKind, consequence};

@@ -472,12 +472,13 @@ fn may_be_done(code: ErrorCode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::producer::tests::harness::World;
+    use crate::test_kit::World;
 
     #[test]
     fn add_offsets_response_of_an_ended_call_does_not_add_the_next_calls_group() {
-        let w = World::new(&[("transactional.id", "tid")]);
-        let mut transactions = Transactions::new(&w.conf, w.accumulator.clone());
+        let w = World::producer(&[("transactional.id", "tid")], &[]);
+        let accumulator = w.shared.producer.clone().unwrap();
+        let mut transactions = Transactions::new(&w.shared.conf, accumulator);
         transactions.group = "next".into();
         let mut added_after = |abandoned| {
             let request = Request {

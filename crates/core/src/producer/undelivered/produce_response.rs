@@ -411,3 +411,6 @@ fn follow_hint(
         address,
     )
 }
+
+#[cfg(test)]
+mod tests;

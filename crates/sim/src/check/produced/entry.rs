@@ -5,7 +5,7 @@ use ottla_core::event::DeliveryMode;
 use ottla_core::types::PersistStatus;
 use ottla_protocol::compression::Codec;
 
-use crate::check::partitioner::{Partitioner, Place};
+use crate::check::partitioner::{Partitioner, PartitionChoice};
 use crate::message::Fingerprint;
 
 /// The guarantees of a producer's settings for the messages of a topic.
@@ -74,7 +74,7 @@ pub(crate) enum Outcome {
 pub(crate) struct Accepted {
     pub(crate) promise: Promise,
     /// The partitions in which it may be stored.
-    pub(crate) place: Place,
+    pub(crate) choice: PartitionChoice,
     pub(crate) at_us: u64,
     pub(crate) value_len: usize,
     pub(crate) key: Fingerprint,

@@ -19,9 +19,9 @@ impl Produced {
             for record in &log.records {
                 let id = record.found.id;
                 *copies.entry(id).or_default() += 1;
-                let place = || format!("{topic} [{partition}] @ {}", record.offset);
+                let location = || format!("{topic} [{partition}] @ {}", record.offset);
                 self.check_logged(record, topic, *partition)
-                    .map_err(|e| format!("{}: {e}", place()))?;
+                    .map_err(|e| format!("{}: {e}", location()))?;
             }
         }
         for (&client, producer) in &self.producers {
@@ -47,7 +47,7 @@ impl Produced {
             return Err(format!("{what}: {found:?}, {entry:?}"));
         }
         let right_topic = self.topics.get(entry.topic).is_some_and(|t| t == topic);
-        if !right_topic || !entry.accepted.place.may_be(partition, self.counts(entry.topic)) {
+        if !right_topic || !entry.accepted.choice.may_be(partition, self.counts(entry.topic)) {
             return Err(format!("{found:?} lies in the wrong partition: {entry:?}"));
         }
         Ok(())

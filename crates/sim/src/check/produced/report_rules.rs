@@ -92,7 +92,7 @@ pub(super) fn report(
 /// Returns true when the report's partition is right. A message without a valid partition is reported for the requested
 /// one.
 fn is_right_place(entry: &Entry, report: &Report, counts: impl Iterator<Item = i32>) -> bool {
-    entry.accepted.place.may_be(report.partition, counts)
+    entry.accepted.choice.may_be(report.partition, counts)
 }
 
 fn delivered(entry: &Entry, report: &Report) -> Option<String> {

@@ -8,12 +8,14 @@ use ottla_protocol::api::api_versions::{ApiVersion, ApiVersionsResponse};
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataResponse};
 use ottla_protocol::{ErrorCode as BrokerError, Message, Reader, RequestHeader, encode_response};
 
+mod certificates;
 mod connecting;
 mod keeping;
 mod logging;
 mod phrases;
 mod security;
 mod throttling;
+mod tls_alerts;
 mod unwritten;
 mod versions;
 
@@ -519,7 +521,7 @@ fn a_connect_that_hangs_times_out() {
     assert!(
         w.actions()
             .iter()
-            .any(|a| matches!(a, NetAction::Close { conn: c } if *c == conn))
+            .any(|a| matches!(a, NetAction::Close { conn: c, .. } if *c == conn))
     );
     // Later events of the connection are ignored.
     w.net(NetEvent::Connected { conn, socket: -1 });

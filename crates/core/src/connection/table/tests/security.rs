@@ -9,7 +9,7 @@ use ottla_protocol::api::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeRes
 
 const PLAIN_TOKEN: &[u8] = b"\0alice\0secret";
 
-fn secured(tls: bool, sasl: bool) -> ConnectionConfig {
+pub(super) fn secured(tls: bool, sasl: bool) -> ConnectionConfig {
     let plain = || Credentials::Plain {
         username: "alice".into(),
         password: "secret".into(),
@@ -24,7 +24,7 @@ fn secured(tls: bool, sasl: bool) -> ConnectionConfig {
     }
 }
 
-fn session() -> TlsSession {
+pub(super) fn session() -> TlsSession {
     TlsSession {
         version: "TLSv1.3".into(),
         cipher_suite: "TLS_AES_256_GCM_SHA384".into(),
@@ -87,20 +87,20 @@ impl World {
         self.respond(conn, correlation, response, version);
     }
 
-    fn answer_handshake(&mut self, conn: ConnId, version: i16) {
+    pub(super) fn answer_handshake(&mut self, conn: ConnId, version: i16) {
         let (correlation, sent, request) = self.sent_request::<SaslHandshakeRequest>();
         assert_eq!((sent, &*request.mechanism), (version, "PLAIN"));
         self.respond(conn, correlation, &SaslHandshakeResponse::default(), version);
     }
 
-    fn answer_authenticate(&mut self, conn: ConnId, response: &SaslAuthenticateResponse) {
+    pub(super) fn answer_authenticate(&mut self, conn: ConnId, response: &SaslAuthenticateResponse) {
         let (correlation, version, request) = self.sent_request::<SaslAuthenticateRequest>();
         assert_eq!(request.auth_bytes, PLAIN_TOKEN);
         self.respond(conn, correlation, response, version);
     }
 
     /// Brings up a connection with SASL whose session has that lifetime.
-    fn authenticate(&mut self, session_lifetime_ms: i64) -> ConnId {
+    pub(super) fn authenticate(&mut self, session_lifetime_ms: i64) -> ConnId {
         let conn = self.connect();
         self.answer_versions(conn, &sasl_versions(1, Some(2)));
         self.answer_handshake(conn, 1);
@@ -139,7 +139,11 @@ fn nothing_is_sent_before_the_connection_is_secured() {
         panic!("no connect")
     };
     let host = tls.map(|peer| peer.host);
-    assert_eq!(host.as_deref(), Some("broker"), "the name as configured, for verification");
+    assert_eq!(
+        host.as_deref(),
+        Some("broker"),
+        "the name as configured, for verification"
+    );
     w.net(NetEvent::Connected { conn, socket: -1 });
     assert!(w.actions().is_empty());
     assert!(matches!(w.ready(), Ready::Connecting));
@@ -215,7 +219,7 @@ fn addresses_whose_attempts_were_cancelled_are_tried_after_a_failed_tls_handshak
     w.advance(250);
     let fast = w.connecting();
     w.net(NetEvent::Connected { conn: fast, socket: -1 });
-    assert!(matches!(w.actions()[..], [NetAction::Close { conn }] if conn == slow));
+    assert!(matches!(w.actions()[..], [NetAction::Close { conn, .. }] if conn == slow));
     w.tls_closed(fast, TlsFailure::Alert(40));
     w.connecting();
     assert!(w.events().is_empty());
@@ -258,7 +262,7 @@ fn a_tls_handshake_has_the_rest_of_the_setup_timeout() {
     assert!(
         w.actions()
             .iter()
-            .any(|a| matches!(a, NetAction::Close { conn: c } if *c == conn))
+            .any(|a| matches!(a, NetAction::Close { conn: c, .. } if *c == conn))
     );
 }
 

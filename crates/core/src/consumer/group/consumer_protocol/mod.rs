@@ -10,6 +10,8 @@ mod heartbeat;
 mod heartbeat_subscription;
 mod member;
 mod partitions;
+#[cfg(test)]
+mod tests;
 mod topic_names;
 
 pub(super) use member::ConsumerMember;

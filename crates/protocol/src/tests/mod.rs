@@ -1,0 +1,3 @@
+//! Tests that need more of the crate than the module that they test.
+
+mod schema;
