@@ -117,6 +117,14 @@ fn install(from: &str, to: &std::path::Path) {
     std::fs::rename(&new, to).unwrap();
 }
 
+/// Waits for a delivery report for a few milliseconds; appends opaque and offset of its records.
+fn take_reports(client: &Client, offsets: &mut Vec<(usize, i64)>) {
+    if let Some(Event::Delivery(d)) = client.main_queue().pop(Some(Duration::from_millis(5))) {
+        assert!(d.error.is_none(), "{:?}", d.error);
+        offsets.extend(d.records().map(|r| (r.opaque, r.offset)));
+    }
+}
+
 #[test]
 fn certificates_are_renewed_under_load_and_connections_replaced_without_a_loss() {
     let folder = std::env::temp_dir().join(format!("ottla-renewal-{}", std::process::id()));
@@ -138,6 +146,7 @@ fn certificates_are_renewed_under_load_and_connections_replaced_without_a_loss()
     ]);
     let topic = p.topic("t", None, TopicHooks::default()).unwrap();
     let stop = AtomicBool::new(false);
+    let mut offsets = Vec::new();
     let produced = std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             let mut count = 0_usize;
@@ -162,20 +171,16 @@ fn certificates_are_renewed_under_load_and_connections_replaced_without_a_loss()
             let end = Instant::now() + DEADLINE;
             while replaced(&lines) < round {
                 assert!(Instant::now() < end, "round {round}: {:?}", lines.lock().last());
-                std::thread::sleep(Duration::from_millis(5));
+                take_reports(&p, &mut offsets);
             }
         }
         stop.store(true, Ordering::Relaxed);
         writer.join().unwrap()
     });
-    let mut offsets = Vec::new();
     let end = Instant::now() + DEADLINE;
     while offsets.len() < produced {
         assert!(Instant::now() < end, "{} of {produced}", offsets.len());
-        if let Some(Event::Delivery(d)) = p.main_queue().pop(Some(Duration::from_millis(100))) {
-            assert!(d.error.is_none(), "{:?}", d.error);
-            offsets.extend(d.records().map(|r| (r.opaque, r.offset)));
-        }
+        take_reports(&p, &mut offsets);
     }
     offsets.sort_unstable();
     let in_order = offsets
