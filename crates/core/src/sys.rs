@@ -83,34 +83,71 @@ pub trait Clock: Send + Sync + 'static {
 /// A clock shared by the threads of a client.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// Seedable random numbers.
+/// Seedable random numbers. Their sequence can be computed from a few of them, except for
+/// [`fill_unpredictable`](Self::fill_unpredictable).
 #[derive(Debug, Clone)]
-pub struct Rng(fastrand::Rng);
+pub struct Rng {
+    fast: fastrand::Rng,
+    /// The source of unpredictable bytes is the system, not the seed.
+    system: bool,
+}
+
+/// The system's cryptographic random number generator has failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RandomSourceFailed;
 
 impl Rng {
-    /// Creates a generator whose sequence is determined by `seed`.
+    /// Creates a generator whose sequence is determined by `seed`, unpredictable bytes included: for simulations and tests.
     pub fn from_seed(seed: u64) -> Self {
-        Rng(fastrand::Rng::with_seed(seed))
+        Rng {
+            fast: fastrand::Rng::with_seed(seed),
+            system: false,
+        }
     }
 
-    /// Creates a generator with a random seed.
+    /// Creates a generator with a random seed, whose unpredictable bytes are the system's.
     pub fn from_entropy() -> Self {
-        Rng(fastrand::Rng::new())
+        Rng {
+            fast: fastrand::Rng::new(),
+            system: true,
+        }
+    }
+
+    /// Creates a generator from the next number of this one, with the same source of unpredictable bytes.
+    pub fn fork(&mut self) -> Self {
+        Rng {
+            fast: fastrand::Rng::with_seed(self.next_u64()),
+            system: self.system,
+        }
+    }
+
+    /// Fills `out` with bytes that a peer cannot predict from other random numbers (nonces). A seeded generator fills it
+    /// from its sequence.
+    ///
+    /// # Errors
+    /// [`RandomSourceFailed`] when the system has no random bytes.
+    pub fn fill_unpredictable(&mut self, out: &mut [u8]) -> Result<(), RandomSourceFailed> {
+        if self.system {
+            aws_lc_rs::rand::fill(out).map_err(|_| RandomSourceFailed)
+        } else {
+            self.fast.fill(out);
+            Ok(())
+        }
     }
 
     /// Returns a number in `0..n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
-        if n == 0 { 0 } else { self.0.usize(0..n) }
+        if n == 0 { 0 } else { self.fast.usize(0..n) }
     }
 
     /// Returns a uniformly distributed 64-bit number.
     pub fn next_u64(&mut self) -> u64 {
-        self.0.u64(..)
+        self.fast.u64(..)
     }
 
     /// Returns `duration` scaled by a random factor from `1 - down ..= 1 + up`.
     pub fn jitter(&mut self, duration: Duration, down: f64, up: f64) -> Duration {
-        let factor = 1.0 - down + self.0.f64() * (down + up);
+        let factor = 1.0 - down + self.fast.f64() * (down + up);
         duration.mul_f64(factor.max(0.0))
     }
 }
@@ -158,6 +195,30 @@ mod tests {
             Some(Instant::from_micros(3))
         );
         assert_eq!(earliest(None, None), None);
+    }
+
+    fn unpredictable(rng: &mut Rng) -> [u8; 16] {
+        let mut out = [0; 16];
+        rng.fill_unpredictable(&mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn a_seed_determines_unpredictable_bytes_also_in_forks() {
+        let (mut a, mut b) = (Rng::from_seed(5), Rng::from_seed(5));
+        assert_eq!(unpredictable(&mut a), unpredictable(&mut b));
+        assert_eq!(unpredictable(&mut a.fork()), unpredictable(&mut b.fork()));
+        assert_ne!(unpredictable(&mut a), unpredictable(&mut Rng::from_seed(6)));
+    }
+
+    #[test]
+    fn unpredictable_bytes_of_the_system_do_not_follow_from_the_sequence_also_in_forks() {
+        let mut rng = Rng::from_entropy();
+        let mut copy = rng.clone();
+        assert_ne!(unpredictable(&mut rng), unpredictable(&mut copy));
+        let (mut fork, mut same_fork) = (rng.fork(), copy.fork());
+        assert_eq!(fork.clone().next_u64(), same_fork.clone().next_u64());
+        assert_ne!(unpredictable(&mut fork), unpredictable(&mut same_fork));
     }
 
     #[test]

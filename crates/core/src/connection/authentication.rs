@@ -12,6 +12,7 @@ use super::events::Reply;
 use super::versions::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 use crate::sasl::{Credentials, Mechanism, SaslError, Step};
+use crate::sys::Rng;
 
 /// The first version of SaslHandshake after which SaslAuthenticate requests carry the tokens (KIP-152).
 const HANDSHAKE_WITH_AUTHENTICATE: i16 = 1;
@@ -51,8 +52,12 @@ pub(super) struct Authentication {
 }
 
 impl Authentication {
-    /// Begins with a SaslHandshake in the highest version that the broker supports.
-    pub(super) fn begin(credentials: &Credentials, versions: &BrokerVersions) -> Result<(Self, Output), Error> {
+    /// Begins with a SaslHandshake in the highest version that the broker supports. `rng` is the source of nonces.
+    pub(super) fn begin(
+        credentials: &Credentials,
+        versions: &BrokerVersions,
+        rng: &mut Rng,
+    ) -> Result<(Self, Output), Error> {
         let name = credentials.mechanism_name();
         let Some(version) = versions.pick::<SaslHandshakeRequest>() else {
             let text = format!("SASL {name} mechanism handshake failed: the broker does not support SaslHandshake");
@@ -65,7 +70,7 @@ impl Authentication {
         };
         let authentication = Authentication {
             mechanism_name: name,
-            mechanism: credentials.mechanism(),
+            mechanism: credentials.mechanism(rng).map_err(refused)?,
             stage: Stage::Handshake { authenticate },
         };
         Ok((
@@ -94,6 +99,11 @@ impl Authentication {
     /// Returns true when the next frame is a token without a response header.
     pub(super) fn expects_raw_token(&self) -> bool {
         self.stage == Stage::RawToken
+    }
+
+    /// Returns the broker's refusal that the mechanism has acknowledged: the cause if the broker closes the connection.
+    pub(super) fn refusal(&self) -> Option<&str> {
+        self.mechanism.refusal()
     }
 
     /// Handles the response to SaslHandshake: returns the first token.
@@ -136,7 +146,11 @@ impl Authentication {
         if response.error_code != 0 {
             let code = ErrorCode::from(response.error_code);
             let text = response.error_message.filter(|text| !text.is_empty());
-            let text = text.unwrap_or_else(|| code.description().into_owned());
+            let mut text = text.unwrap_or_else(|| code.description().into_owned());
+            if let Some(refusal) = self.refusal() {
+                text.push_str(": ");
+                text.push_str(refusal);
+            }
             return Err(Error::new(
                 ErrorCode::L_AUTHENTICATION,
                 format!("SASL authentication error: {text}"),

@@ -805,12 +805,13 @@ impl BrokerConnection {
                 ))
             }
             // A broker before 1.0 reports a failure by closing the connection.
-            (State::Authenticating { authentication, .. }, CloseReason::PeerClosed | CloseReason::Io(_))
-                if authentication.expects_raw_token() =>
-            {
+            (
+                State::Authenticating { authentication, .. } | State::Reauthenticating { authentication, .. },
+                CloseReason::PeerClosed | CloseReason::Io(_),
+            ) if authentication.expects_raw_token() || authentication.refusal().is_some() => {
                 let name = authentication.mechanism_name();
-                let text =
-                    format!("{peer}: SASL {name} authentication failed: the broker closed the connection {in_state}");
+                let cause = authentication.refusal().unwrap_or("the broker closed the connection");
+                let text = format!("{peer}: SASL {name} authentication failed: {cause} {in_state}");
                 Some(Error::new(ErrorCode::L_AUTHENTICATION, text))
             }
             (_, CloseReason::NotKafka(what)) => {

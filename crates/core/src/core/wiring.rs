@@ -101,7 +101,7 @@ impl Core {
             one_by_one: shared.hooks.system.connect.is_some(),
             ..ConnectionConfig::new(&shared.conf)
         };
-        let connections = ConnectionTable::new(connection_config, Rng::from_seed(rng.next_u64()));
+        let connections = ConnectionTable::new(connection_config, rng.fork());
         let mut connections = connections.with_log(shared.log.clone());
         let interceptor = &shared.hooks.interceptor;
         if let Some(interceptor) = interceptor {

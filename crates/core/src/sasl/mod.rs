@@ -2,12 +2,21 @@
 //! layer carries the tokens (SaslHandshake, SaslAuthenticate).
 
 mod mechanism;
+mod oauthbearer;
 mod plain;
+mod scram;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use mechanism::{Mechanism, SaslError, Step};
+pub use oauthbearer::{BearerToken, OAuthBearer, validate_extension, validate_token};
 pub use plain::Plain;
+#[cfg(test)]
+pub(crate) use scram::ScriptedServer;
+pub use scram::{Scram, ScramCredentials, ScramHash};
+
+use crate::sys::Rng;
 
 /// A mechanism with its credentials: the source of one exchange for each connection and re-authentication.
 #[derive(Clone)]
@@ -19,21 +28,37 @@ pub enum Credentials {
         /// `sasl.password`.
         password: String,
     },
+    /// `SCRAM-SHA-256` and `SCRAM-SHA-512` (RFC 5802, RFC 7677). Clones share the keys that were derived from the password.
+    Scram(Arc<ScramCredentials>),
+    /// `OAUTHBEARER` (RFC 7628, KIP-255).
+    OAuthBearer(Arc<BearerToken>),
 }
 
 impl Credentials {
+    /// Returns credentials of SCRAM: `sasl.username` and `sasl.password`.
+    pub fn scram(hash: ScramHash, username: &str, password: &str) -> Self {
+        Credentials::Scram(Arc::new(ScramCredentials::new(hash, username, password)))
+    }
+
     /// Returns the mechanism's registered name, as `sasl.mechanism` has it.
     pub fn mechanism_name(&self) -> &'static str {
         match self {
             Credentials::Plain { .. } => "PLAIN",
+            Credentials::Scram(credentials) => credentials.hash().mechanism_name(),
+            Credentials::OAuthBearer(_) => oauthbearer::NAME,
         }
     }
 
-    /// Returns a new exchange.
-    pub fn mechanism(&self) -> Box<dyn Mechanism> {
-        match self {
+    /// Returns a new exchange, with a nonce from `rng` if the mechanism needs one.
+    ///
+    /// # Errors
+    /// [`SaslError`] when the system has no random bytes for a nonce.
+    pub fn mechanism(&self, rng: &mut Rng) -> Result<Box<dyn Mechanism>, SaslError> {
+        Ok(match self {
             Credentials::Plain { username, password } => Box::new(Plain::new(username, password)),
-        }
+            Credentials::Scram(credentials) => Box::new(Scram::new(credentials.clone(), rng)?),
+            Credentials::OAuthBearer(token) => Box::new(OAuthBearer::new(token.clone())),
+        })
     }
 }
 

@@ -13,6 +13,7 @@ mod connecting;
 mod keeping;
 mod logging;
 mod phrases;
+mod sasl_mechanisms;
 mod security;
 mod throttling;
 mod tls_alerts;

@@ -33,7 +33,7 @@ pub(super) fn session() -> TlsSession {
 }
 
 /// Returns versions with Metadata, and SaslHandshake and SaslAuthenticate up to those versions.
-fn sasl_versions(handshake: i16, authenticate: Option<i16>) -> ApiVersionsResponse {
+pub(super) fn sasl_versions(handshake: i16, authenticate: Option<i16>) -> ApiVersionsResponse {
     let row = |api: ApiKey, max_version| ApiVersion {
         api_key: api.0,
         max_version,
@@ -47,7 +47,7 @@ fn sasl_versions(handshake: i16, authenticate: Option<i16>) -> ApiVersionsRespon
     }
 }
 
-fn authenticated(session_lifetime_ms: i64) -> SaslAuthenticateResponse {
+pub(super) fn authenticated(session_lifetime_ms: i64) -> SaslAuthenticateResponse {
     SaslAuthenticateResponse {
         session_lifetime_ms,
         ..Default::default()
@@ -56,7 +56,7 @@ fn authenticated(session_lifetime_ms: i64) -> SaslAuthenticateResponse {
 
 impl World {
     /// Connects over TCP.
-    fn connect(&mut self) -> ConnId {
+    pub(super) fn connect(&mut self) -> ConnId {
         assert!(matches!(self.ready(), Ready::Connecting));
         let conn = self.resolve(1);
         self.net(NetEvent::Connected { conn, socket: -1 });
@@ -64,7 +64,7 @@ impl World {
     }
 
     /// Returns the bytes of the last frame sent, its length prefix included.
-    fn sent_bytes(&mut self) -> Vec<u8> {
+    pub(super) fn sent_bytes(&mut self) -> Vec<u8> {
         let last = self.actions().into_iter().rev().find_map(|action| match action {
             NetAction::Send { frame, .. } => Some(frame.into_bytes().to_vec()),
             _ => None,
@@ -73,7 +73,7 @@ impl World {
     }
 
     /// Returns the last request, which must be an `R`: (correlation id, version, request).
-    fn sent_request<R: Request>(&mut self) -> (i32, i16, R) {
+    pub(super) fn sent_request<R: Request>(&mut self) -> (i32, i16, R) {
         let mut reader = Reader::new(Bytes::from(self.sent_bytes()).slice(4..));
         let header = RequestHeader::decode(&mut reader).unwrap();
         assert_eq!(header.api_key.0, R::KEY.0);
@@ -81,7 +81,7 @@ impl World {
         (header.correlation_id, header.api_version, request)
     }
 
-    fn answer_versions(&mut self, conn: ConnId, response: &ApiVersionsResponse) {
+    pub(super) fn answer_versions(&mut self, conn: ConnId, response: &ApiVersionsResponse) {
         let (correlation, api, version) = self.sent();
         assert_eq!(api, ApiKey::API_VERSIONS);
         self.respond(conn, correlation, response, version);
@@ -109,7 +109,7 @@ impl World {
         conn
     }
 
-    fn down(&mut self) -> Error {
+    pub(super) fn down(&mut self) -> Error {
         let events = self.events();
         let error = events.into_iter().find_map(|e| match e {
             ConnectionEvent::Down { error, .. } => error,
