@@ -36,7 +36,9 @@ impl PartitionChoice {
         match self {
             PartitionChoice::Anywhere => true,
             PartitionChoice::At(requested) => partition == requested,
-            PartitionChoice::Rest(number) => counts.any(|count| number % count.unsigned_abs().max(1) == partition.unsigned_abs()),
+            PartitionChoice::Rest(number) => {
+                counts.any(|count| number % count.unsigned_abs().max(1) == partition.unsigned_abs())
+            }
             PartitionChoice::Nowhere => false,
         }
     }
@@ -80,8 +82,12 @@ impl Partitioner {
             | (Partitioner::ConsistentRandom, None | Some([]))
             | (Partitioner::Murmur2Random | Partitioner::Fnv1aRandom, None) => PartitionChoice::Anywhere,
             (Partitioner::Consistent | Partitioner::ConsistentRandom, _) => PartitionChoice::Rest(crc32(bytes)),
-            (Partitioner::Murmur2 | Partitioner::Murmur2Random, _) => PartitionChoice::Rest(murmur2(bytes) & 0x7fff_ffff),
-            (Partitioner::Fnv1a | Partitioner::Fnv1aRandom, _) => PartitionChoice::Rest((fnv1a(bytes) as i32).unsigned_abs()),
+            (Partitioner::Murmur2 | Partitioner::Murmur2Random, _) => {
+                PartitionChoice::Rest(murmur2(bytes) & 0x7fff_ffff)
+            }
+            (Partitioner::Fnv1a | Partitioner::Fnv1aRandom, _) => {
+                PartitionChoice::Rest((fnv1a(bytes) as i32).unsigned_abs())
+            }
             (Partitioner::Own, _) => own_place(key, opaque),
         }
     }
@@ -154,7 +160,10 @@ mod tests {
     #[test]
     fn known_keys_have_their_known_places() {
         use Partitioner as P;
-        assert_eq!(P::Consistent.choice(Some(b"123456789"), 0), PartitionChoice::Rest(0xcbf4_3926));
+        assert_eq!(
+            P::Consistent.choice(Some(b"123456789"), 0),
+            PartitionChoice::Rest(0xcbf4_3926)
+        );
         assert_eq!(P::Consistent.choice(None, 0), PartitionChoice::Rest(0));
         assert_eq!(P::Murmur2.choice(Some(b"kafka"), 0), PartitionChoice::Rest(0x5067_cf64));
         assert_eq!(P::Murmur2.choice(None, 0), PartitionChoice::Rest(0x106e_08d9));

@@ -347,7 +347,10 @@ impl Transactions {
         for ((reader, committed), partitions) in &self.readers {
             for ((stage, partition), view) in views {
                 let expected = if *committed { &view.committed } else { &view.all };
-                let seen = partitions.get(&(names(*stage), *partition)).cloned().unwrap_or_default();
+                let seen = partitions
+                    .get(&(names(*stage), *partition))
+                    .cloned()
+                    .unwrap_or_default();
                 if seen != *expected {
                     let at = seen.iter().zip(expected).find(|(a, b)| a != b);
                     return Err(format!(

@@ -5,7 +5,7 @@ use ottla_core::event::DeliveryMode;
 use ottla_core::types::PersistStatus;
 use ottla_protocol::compression::Codec;
 
-use crate::check::partitioner::{Partitioner, PartitionChoice};
+use crate::check::partitioner::{PartitionChoice, Partitioner};
 use crate::message::Fingerprint;
 
 /// The guarantees of a producer's settings for the messages of a topic.
