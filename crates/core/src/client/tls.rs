@@ -9,11 +9,14 @@ use crate::config::ClientConfig;
 use crate::core::TlsHooks;
 use crate::error::{Error, ErrorCode};
 
+/// The TLS of a client, and texts for the log.
+type Started = (Arc<ClientTls>, Vec<String>);
+
 /// Returns the TLS of the settings, with texts for the log; `None` for a plaintext client, to which `ssl.*` does not matter.
 ///
 /// # Errors
 /// `_INVALID_ARG`: a certificate, key or name in the settings that cannot be used.
-pub(super) fn start(conf: &ClientConfig, hooks: &TlsHooks) -> Result<Option<(Arc<ClientTls>, Vec<String>)>, Error> {
+pub(super) fn start(conf: &ClientConfig, hooks: &TlsHooks) -> Result<Option<Started>, Error> {
     if !conf.security_protocol.as_str().ends_with("ssl") {
         return Ok(None);
     }

@@ -362,10 +362,11 @@ impl TcpTransport {
                 broker,
                 tls,
             } => self.sockets.connect(conn, addr, &broker, tls.as_ref()),
-            NetAction::RefreshCertificates => match &self.tls {
-                Some(tls) => self.certificates.look(tls.clone()),
-                None => {}
-            },
+            NetAction::RefreshCertificates => {
+                if let Some(tls) = &self.tls {
+                    self.certificates.look(tls.clone());
+                }
+            }
             NetAction::Send { conn, frame } => self.sockets.send(conn, frame),
             NetAction::Close { conn, acknowledge } => {
                 self.waiting
