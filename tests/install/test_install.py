@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CC = os.environ.get("CC", "cc")
 CXX = os.environ.get("CXX", "c++")
+CARGO = os.environ.get("CARGO", "cargo")
 
 PROGRAM = r"""
 #include <librdkafka/rdkafka.h>
@@ -25,6 +26,30 @@ int main(void) {
         return 1;
     rd_kafka_conf_destroy(conf);
     printf("%x %x %s\n", RD_KAFKA_VERSION, (unsigned)rd_kafka_version(), value);
+    return 0;
+}
+"""
+
+# A client of an embedded cluster with TLS, in a program that has OpenSSL as well.
+TLS_PROGRAM = r"""
+#include <librdkafka/rdkafka.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+int main(void) {
+    char errstr[256];
+    const struct rd_kafka_metadata *metadata;
+    SSL_CTX *context = SSL_CTX_new(TLS_client_method());
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    rd_kafka_conf_set(conf, "test.mock.num.brokers", "1", NULL, 0);
+    if (!context || rd_kafka_conf_set(conf, "test.mock.ssl", "true", errstr, sizeof(errstr)) != RD_KAFKA_CONF_OK)
+        return 1;
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, errstr, sizeof(errstr));
+    if (!rk || rd_kafka_metadata(rk, 0, NULL, &metadata, 20000))
+        return 2;
+    rd_kafka_metadata_destroy(metadata);
+    rd_kafka_destroy(rk);
+    SSL_CTX_free(context);
+    printf("both\\n");
     return 0;
 }
 """
@@ -75,6 +100,10 @@ def run(*command, env=None):
 def make(*args):
     # Independent of a make that may have started these tests.
     return run("make", "--no-print-directory", *args, env={"MAKEFLAGS": "", "MAKELEVEL": ""})
+
+
+def target_folder():
+    return ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 
 
 def files(folder):
@@ -165,6 +194,22 @@ class Install(unittest.TestCase):
         user.write_text("int other(int);\nint user(void) { return other(7); }\n")
         flags = self.pkg_config("--cflags", "--libs", "rdkafka-static")
         self.check_runs(self.build("both", flags, user, library))
+
+    def test_a_static_program_with_tls_beside_openssl_and_another_rustls(self):
+        if not Path("/usr/include/openssl/ssl.h").is_file():
+            self.skipTest("the headers of OpenSSL are not installed (libssl-dev)")
+        source = self.folder / "tls.c"
+        source.write_text(TLS_PROGRAM)
+        # An archive of all of rustls and its cryptography, as another Rust library brings it.
+        run(CARGO, "rustc", "-q", "-p", "ottla-tls", "--lib", "--crate-type", "staticlib")
+        other = target_folder() / "debug" / "libottla_tls.a"
+        flags = self.pkg_config("--cflags", "--libs", "rdkafka-static")
+        for name, libraries in (("openssl", ["-lssl", "-lcrypto"]),
+                                ("openssl-static", ["-l:libssl.a", "-l:libcrypto.a"])):
+            target = self.folder / name
+            run(CC, "-Wall", "-Wextra", "-Werror", "-o", target, source, *libraries,
+                "-Wl,--whole-archive", other, "-Wl,--no-whole-archive", *flags)
+            self.assertEqual(run(target), "both\n")
 
     def test_a_staged_installation_names_its_final_prefix(self):
         stage = self.folder / "stage"

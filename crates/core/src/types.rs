@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+pub use crate::config::ClientKind;
 use crate::config::TopicConfig;
 use crate::error::ErrorCode;
 
@@ -59,24 +60,6 @@ impl fmt::Display for NodeId {
         } else {
             self.0.fmt(f)
         }
-    }
-}
-
-/// The kind of a client.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ClientKind {
-    /// Sends records.
-    Producer,
-    /// Reads records.
-    Consumer,
-}
-
-impl fmt::Display for ClientKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            ClientKind::Producer => "producer",
-            ClientKind::Consumer => "consumer",
-        })
     }
 }
 

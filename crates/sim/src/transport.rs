@@ -203,12 +203,13 @@ fn check_security(world: &mut World, number: u64, request: &Bytes) {
         let what = format!("client {client} sends a request on #{number} before its TLS handshake is complete");
         return world.check.violate(what);
     }
-    // A connection that is being set up completes its setup.
-    let is_setup = matches!(
+    // A connection that is being set up completes its setup, and coordinator connections accept requests until they are
+    // idle.
+    let is_general = matches!(
         api_of(request.get(4..).unwrap_or_default()),
-        Some((ApiKey::API_VERSIONS, ..))
+        Some((ApiKey::PRODUCE | ApiKey::FETCH | ApiKey::METADATA | ApiKey::LIST_OFFSETS, ..))
     );
-    let renewals = state.renewals().filter(|_| !is_setup);
+    let renewals = state.renewals().filter(|_| is_general);
     let by_us = renewals.and_then(|renewals| world.tls.replaced_by_us(client, renewals));
     if let Some(by_us) = by_us.filter(|by_us| *by_us < world.now_us()) {
         world.check.violate(format!(

@@ -5,6 +5,7 @@
 //! `_` for `.`.
 
 mod conf;
+mod kind;
 mod manual;
 mod number;
 mod property;
@@ -15,6 +16,7 @@ mod tables;
 mod unavailable;
 mod value;
 
+pub use kind::ClientKind;
 pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};
 pub use manual::{manual, properties_show};
 pub use property::{Applies, Importance, Kind, Named, Property, TextCheck};

@@ -3,6 +3,7 @@
 //! A rule adjusts only properties that the application has not set. A value that the application has set and that
 //! conflicts with others is an error that names the property, the value and the allowed values.
 
+use super::kind::ClientKind;
 use super::conf::{Conf, TopicConf};
 use super::refusal::refuse;
 use super::rules_security;
@@ -10,7 +11,6 @@ use super::tables::{ClientConfig, Prop, TopicConfig, TopicProp};
 use super::unavailable;
 use super::value::Value;
 use crate::error::{Error, ErrorCode};
-use crate::types::ClientKind;
 
 /// Overhead of a fetch response besides its records, in bytes.
 const FETCH_RESPONSE_OVERHEAD: i64 = 512;

@@ -1,10 +1,10 @@
 //! Features that this version does not have, as data: a configuration that needs one is refused when the client is
 //! created, and the manual lists them. Nothing is silently ignored: a setting without effect logs a warning.
 
+use super::kind::ClientKind;
 use super::conf::{Conf, TopicConf};
 use super::property::{Applies, Property};
 use crate::error::{Error, ErrorCode};
-use crate::types::ClientKind;
 
 /// The settings of a property that need the missing feature. Only a value that the application has set counts, and only
 /// if it differs from the default, except for [`Asks::Exactly`].

@@ -14,7 +14,7 @@ use super::certificates::Replacement;
 use super::config::ConnectionConfig;
 use super::connection_stats::{ConnectionStats, PREFIX_BYTES};
 use super::events::{ConnectionEvent, DisconnectKind, Failure, FailureKind, Outcome, Ready, Reply};
-use super::key::{BrokerKey, Owner, Tag};
+use super::key::{BrokerKey, Owner, Purpose, Tag};
 use super::log::{ConnectionLog, Name, StateChange, TimedOutCounts};
 use super::net::{CloseReason, ConnId, LookupId, NetAction, TlsFailure, TlsSession};
 use super::race::Race;
@@ -752,8 +752,11 @@ impl BrokerConnection {
         Some(replacement.at)
     }
 
+    /// Returns true when the connection accepts no further request because it is replaced. A coordinator connection always
+    /// accepts requests, since commits must not wait for a JoinGroup that the coordinator holds back; it is idle often enough
+    /// to be replaced.
     fn is_being_replaced(&self, now: Instant) -> bool {
-        self.replace_at().is_some_and(|at| at <= now)
+        self.key.purpose == Purpose::General && self.replace_at().is_some_and(|at| at <= now)
     }
 
     /// Returns the time at which [`replace_if_due`](Self::replace_if_due) has something to do. Requests in flight are

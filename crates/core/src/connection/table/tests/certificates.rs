@@ -540,3 +540,27 @@ fn a_connection_that_authenticates_again_is_replaced_afterwards() {
         "no SendReady: {events:?}"
     );
 }
+
+#[test]
+fn a_coordinator_connection_accepts_requests_until_it_is_idle() {
+    let mut w = World::new(renewing(INTERVAL_MS, WITHIN_MS));
+    w.key = BrokerKey::coordinator(w.key.node);
+    let conn = w.open_and_renew();
+    w.send(1, 600_000).unwrap();
+    let (held, ..) = w.sent();
+    w.advance(WITHIN_MS);
+    assert!(
+        matches!(w.ready(), Ready::Yes(_)),
+        "a commit beside a JoinGroup that is held back"
+    );
+    w.answer_metadata(conn, held);
+    assert!(matches!(w.events()[..], [ConnectionEvent::Outcome { .. }]));
+    w.advance(0);
+    let events = w.events();
+    assert!(
+        events
+            .iter()
+            .any(|e| matches!(e, ConnectionEvent::Down { error: None, .. })),
+        "{events:?}"
+    );
+}
