@@ -7,8 +7,7 @@
 //!
 //! The output has the key of the input, its value with a `+` appended, and the same partition number, so the output
 //! topic needs at least as many partitions. The program runs until its standard input ends (Ctrl-D). The properties are
-//! those of
-//! `ottla_processor::ProcessorConf`; `bootstrap.servers` is required.
+//! those of `ottla_processor::ProcessorConf`; `bootstrap.servers` is required.
 
 use std::io::Read;
 
