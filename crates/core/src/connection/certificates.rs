@@ -6,9 +6,9 @@
 //! With `ssl.certificate.refresh.reconnect.ms` it also requests one in each interval, since there may be no attempt for a
 //! long time.
 //!
-//! The transport opens no TLS connection while a look is in progress. So an attempt that begins after the request uses the files
-//! that the look finds. If the files have changed, connections whose attempts began before the request are replaced, even
-//! those that are not up yet.
+//! The transport opens no TLS connection while a look is in progress. So an attempt that begins after the request uses
+//! the files that the look finds. If the files have changed, connections whose attempts began before the request are
+//! replaced, even those that are not up yet.
 
 use super::config::CertificateRenewal;
 use crate::sys::Instant;
