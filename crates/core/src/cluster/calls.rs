@@ -71,8 +71,10 @@ impl Call {
         self.reply.fill(Err(error));
     }
 
-    /// Returns the error of a call whose deadline has passed: the error of its last failed request; without one, a transport
-    /// error if no request was sent, with the last failure of a connection (`last_failure`); otherwise a timeout.
+    /// Returns the error of a call whose deadline has passed:
+    /// - the error of its last failed request, if a request has failed;
+    /// - a transport error if no request was sent; its text has `last_failure`, the last failure of a connection;
+    /// - otherwise a timeout: the broker did not answer.
     pub(super) fn timeout_error(&self, was_sent: bool, last_failure: Option<&Error>) -> Error {
         match (&self.last_error, last_failure) {
             (Some(error), _) => error.clone(),

@@ -16,7 +16,7 @@ use crate::sys::Instant;
 /// The schedule of looks at the files.
 #[derive(Debug, Default)]
 pub(super) struct Certificates {
-    /// Time of the last look; `None` before the first.
+    /// Time at which the last look was requested; `None` before the first.
     looked_at: Option<Instant>,
     /// The transport has not reported the result of the last look yet.
     looking: bool,

@@ -18,7 +18,7 @@ pub(super) struct Runner {
     pub(super) addr: SocketAddr,
     /// The start of the attempt.
     pub(super) since: Instant,
-    /// The time at which the attempt fails.
+    /// The time at which the attempt is given up.
     pub(super) deadline: Instant,
 }
 

@@ -112,7 +112,7 @@ pub(super) struct CertificateFiles {
 }
 
 impl CertificateFiles {
-    /// Returns a value without looks in progress. `waker` is called when a result arrives.
+    /// Creates the worker, which calls `waker` when a result is available.
     pub(super) fn new(waker: Arc<dyn Waker>) -> Self {
         CertificateFiles {
             worker: Worker::new("ottla-certs", waker, |tls: Arc<ClientTls>| refresh(&tls)),

@@ -48,7 +48,7 @@ pub(crate) fn run(targets: &[&'static Target], seconds: u64) -> Result<(), Strin
         let outcome = one(&engine, canary, CANARY_SECONDS)?;
         let found = outcome.finding.and_then(|finding| finding.input);
         let Some(input) = found else {
-            return Err(format!("{} was not found: the engine does not work", canary.name));
+            return Err(format!("{} was not found: the engine detects no bugs", canary.name));
         };
         let _ = fs::remove_file(input);
     }

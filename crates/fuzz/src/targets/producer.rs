@@ -345,7 +345,7 @@ impl Session {
             if !harness.run_without_faults(timeout_ms + SLACK_MS, outstanding) {
                 let held = harness.shared.producer.as_ref().map_or(0, |a| a.outstanding());
                 harness.violate(format!(
-                    "{held} messages are held {timeout_ms} ms after the last fault"
+                    "{held} messages are held {timeout_ms} ms after the faults have stopped"
                 ));
             }
             self.harness.result()?;
