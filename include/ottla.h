@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: BSD-2-Clause
  *
- * ottla.h: functions that librdkafka does not have. A program that uses them does not link with
- * librdkafka.
+ * ottla.h: functions in addition to those of rdkafka.h. librdkafka does not have them, so a
+ * program that calls them cannot be linked with librdkafka.
  */
 
 #ifndef _OTTLA_H_
@@ -17,22 +17,25 @@ extern "C" {
 #endif
 
 /**
- * Replaces certificates of a running client, for programs that hold them in memory. (Certificates
- * in files are renewed without a call, see `ssl.certificate.refresh.interval.ms`.)
+ * Replaces certificates of a running client with certificates from memory.
  *
- * `conf` holds the new ones, from rd_kafka_conf_set_ssl_cert(): the client's certificate and
- * private key, which are replaced together, or certificates of authorities, or both. It remains
- * the caller's; nothing else in it matters.
+ * Certificates in files need no call: the client renews them, see
+ * `ssl.certificate.refresh.interval.ms`.
  *
- * Connections that are opened from now on use them. Open connections stay as they are; with
- * `ssl.certificate.refresh.reconnect.ms` they are replaced within that time, each when no request
- * is in flight on it. Files that the client's properties name for the same purpose are not read
- * any more.
+ * `conf` holds the new certificates, set with rd_kafka_conf_set_ssl_cert(): the client's
+ * certificate and private key (always both), certificates of authorities, or all of these. Its
+ * other properties are ignored. The caller keeps ownership of `conf`.
  *
- * @return NULL, or an error, which the caller frees with rd_kafka_error_destroy():
- *         RD_KAFKA_RESP_ERR__INVALID_ARG: `conf` holds no certificate, only one of certificate
- *         and key, or a key that does not belong to the certificate: the client's certificates
- *         stay as they are;
+ * New connections use the new certificates. Open connections keep the old ones. With
+ * `ssl.certificate.refresh.reconnect.ms`, open connections are replaced within that time, each when
+ * no request is in flight on it. Files that the client's properties name for the same purpose are
+ * no longer read.
+ *
+ * @return NULL on success, otherwise an error that the caller must free with
+ *         rd_kafka_error_destroy():
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: `conf` holds no certificate, or a certificate without its
+ *         key, or a key without its certificate, or a key that does not belong to the certificate.
+ *         The client's certificates stay as they are.
  *         RD_KAFKA_RESP_ERR__NOT_CONFIGURED: the client does not use TLS.
  *
  * Thread-safe.

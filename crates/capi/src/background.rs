@@ -20,12 +20,13 @@ const NAME: &CStr = c"background";
 /// Returns the client's background queue. The first call starts its thread.
 ///
 /// # Errors
-/// The client was destroyed, or the operating system starts no thread.
+/// The client is destroyed, or the operating system cannot start a thread.
 pub fn queue(handle: &Handle) -> Result<Arc<Queue>, Error> {
     handle.background_queue(serve_all)
 }
 
-/// Serves the queue until `ending` is set. The thread that sets it also wakes the queue.
+/// Runs on the background thread: serves the queue until `ending` is set. The thread that sets `ending` also wakes the
+/// queue.
 fn serve_all(handle: &Handle, queue: &Arc<Queue>, ending: &AtomicBool) {
     let interceptors = handle.interceptors().get();
     if let Some(methods) = interceptors {
@@ -40,7 +41,7 @@ fn serve_all(handle: &Handle, queue: &Arc<Queue>, ending: &AtomicBool) {
 }
 
 /// Waits for an event and passes it to the application: to the background event callback if one is set, otherwise to the
-/// callback of the event's type.
+/// callback of the event's type. Without a callback for messages, drops them with a warning.
 fn serve_one(handle: &Handle, queue: &Arc<Queue>) {
     if let Some(callback) = handle.callbacks().background_event {
         if let Some(event) = event::poll(handle, queue, &Deadline::new(Timeout(None))) {

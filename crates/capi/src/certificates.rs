@@ -1,4 +1,4 @@
-//! Certificates and keys from memory, and the application's check of brokers' certificates.
+//! Certificates and keys from memory, and the verify callback for brokers' certificates.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::{Arc, Weak};
@@ -15,10 +15,10 @@ use crate::ffi::{self, Owned, exports};
 use crate::handle::Handle;
 use crate::settings::ConfHandle;
 
-/// Size of the buffer in which a callback returns its reason.
+/// Size of the buffer in which the verify callback returns the reason of a refusal, in bytes.
 const REASON_SIZE: usize = 512;
 
-/// `rd_kafka_cert_type_t`
+/// The purpose of a certificate or key: `rd_kafka_cert_type_t`.
 #[derive(Clone, Copy)]
 enum Purpose {
     Certificate,
@@ -45,7 +45,7 @@ impl Purpose {
         }
     }
 
-    /// Returns the property that shows that something is set.
+    /// Returns the property whose value shows the address of the stored object.
     fn property(self) -> &'static str {
         match self {
             Purpose::Certificate => "ssl_certificate",
@@ -55,7 +55,7 @@ impl Purpose {
     }
 }
 
-/// Returns an encoding, and librdkafka's name of it.
+/// Converts `rd_kafka_cert_enc_t`. Also returns librdkafka's name of the encoding, for error texts.
 fn encoding_from_c(number: c_int) -> Option<(Encoding, &'static str)> {
     match number {
         0 => Some((Encoding::Pkcs12, "PKCS#12")),
@@ -65,7 +65,8 @@ fn encoding_from_c(number: c_int) -> Option<(Encoding, &'static str)> {
     }
 }
 
-/// Reads a certificate or key and stores it; without bytes, removes it. Returns the address that the property shows.
+/// Parses a certificate or key and stores it in `conf`. Without bytes, removes the stored one. Returns the address of the
+/// stored object, 0 for none, which [`Purpose::property`] shows.
 fn store(
     conf: &mut ConfHandle,
     purpose: Purpose,
@@ -94,7 +95,7 @@ fn store(
     })
 }
 
-/// Passes certificates to the application's callback.
+/// Passes brokers' certificates to the application's verify callback.
 #[derive(Debug)]
 struct Verify {
     client: Weak<Handle>,
@@ -102,7 +103,7 @@ struct Verify {
     opaque: Opaque,
 }
 
-// SAFETY: a function, which must be thread-safe by the API's contract, and a pointer that is only passed to it.
+// SAFETY: the API requires a thread-safe function; the pointer is never dereferenced here, only passed to it.
 unsafe impl Send for Verify {}
 // SAFETY: as above.
 unsafe impl Sync for Verify {}
@@ -114,7 +115,7 @@ impl VerifyCallback for Verify {
         };
         let broker = ffi::c_text(broker);
         let mut reason: [c_char; REASON_SIZE] = [0; REASON_SIZE];
-        // SAFETY: the application's function; its arguments live during the call, and the buffer has that size.
+        // SAFETY: the application's function; its arguments are valid during the call, and the buffer has the given size.
         let accepted = unsafe {
             (self.callback)(
                 client.as_ptr(),
@@ -139,7 +140,7 @@ impl VerifyCallback for Verify {
     }
 }
 
-/// Returns the check of brokers' certificates by the application.
+/// Returns the core's verify callback, which calls that of the application; `None` if it has none.
 pub(crate) fn verify_callback(
     callback: Option<CertVerifyCb>,
     opaque: Opaque,
@@ -179,7 +180,7 @@ fn replace(rk: &Handle, conf: &ConfHandle) -> Result<(), Error> {
 }
 
 exports! {
-    /// Sets a certificate or key from memory; NULL removes it.
+    /// Sets a certificate or key from memory. With `buffer` NULL, removes the one that is set.
     fn rd_kafka_conf_set_ssl_cert(
         conf: &mut ConfHandle, cert_type: i32, cert_enc: i32, buffer: *const c_void, size: usize,
         errstr: *mut c_char, errstr_size: usize,
@@ -206,14 +207,14 @@ exports! {
         }
     }
 
-    /// Sets the check of brokers' certificates.
+    /// Sets the verify callback for brokers' certificates.
     fn rd_kafka_conf_set_ssl_cert_verify_cb(conf: &mut ConfHandle, callback: Option<CertVerifyCb>) -> i32, or INVALID; {
         conf.callbacks_mut().cert_verify = callback;
         conf.note_pointer("ssl.certificate.verify_cb", callback.map_or(0, |c| c as usize));
         OK
     }
 
-    /// Stores the argument of an OpenSSL engine; a client with one is refused.
+    /// Stores the argument of an OpenSSL engine. No client is created with it, since OpenSSL is not used.
     fn rd_kafka_conf_set_engine_callback_data(conf: &mut ConfHandle, data: *mut c_void) {
         conf.note_pointer("ssl_engine_callback_data", data as usize);
     }

@@ -19,23 +19,24 @@ use crate::callbacks::{Callbacks, CloseSocketCb, ConnectCb, Opaque, OpenCb, Reso
 use crate::cancel_guard;
 use crate::ffi::{c_text, set_errno};
 
-/// A callback with the application's pointer for it.
+/// A callback of the application with its opaque pointer.
 #[derive(Clone, Copy)]
 struct Call<F>(F, Opaque);
 
-// SAFETY: a function and a pointer that is only handed back to it.
+// SAFETY: the pointer is never dereferenced here, only passed to the function.
 unsafe impl<F> Send for Call<F> {}
 // SAFETY: as above.
 unsafe impl<F> Sync for Call<F> {}
 
 impl<F: Copy> Call<F> {
-    /// Both, for a closure that has taken the whole.
+    /// Returns both parts. A closure that calls this captures the whole `Call`, which is `Send`; one that uses the fields
+    /// captures them one by one, and the pointer alone is not `Send`.
     fn parts(&self) -> (F, Opaque) {
         (self.0, self.1)
     }
 }
 
-/// Permissions of files that are made.
+/// Permissions of created files, as for open(2).
 const MODE: libc::mode_t = 0o644;
 
 /// Builds the hooks that replace calls of the operating system.
@@ -54,7 +55,7 @@ pub fn hooks(callbacks: &Callbacks) -> SystemHooks {
     }
 }
 
-/// Returns a descriptor that a callback returned, or the `errno` that it left.
+/// Converts the result of a callback: a descriptor, or a negative number with the cause in `errno`.
 fn descriptor(fd: c_int, callback: &str) -> io::Result<OwnedFd> {
     if fd >= 0 {
         // SAFETY: the callback opened it for the library.
@@ -81,7 +82,7 @@ fn connect_hook(call: Call<ConnectCb>) -> ConnectHook {
         let (callback, opaque) = call.parts();
         let broker = c_text(broker);
         let len = c_int::try_from(addr.len()).unwrap_or(0);
-        // SAFETY: the application's function; address and name live during the call.
+        // SAFETY: the application's function; address and name are valid during the call.
         let result = unsafe { callback(socket.as_raw_fd(), addr.as_ptr().cast(), len, broker.as_ptr(), opaque) };
         match result {
             0 => Ok(()),
@@ -108,7 +109,7 @@ fn open_hook(call: Call<OpenCb>) -> OpenHook {
             };
         let path = c_text(path.as_os_str().as_bytes());
         set_errno(0);
-        // SAFETY: the application's function; the path lives during the call.
+        // SAFETY: the application's function; the path is valid during the call.
         descriptor(unsafe { callback(path.as_ptr(), flags, MODE, opaque) }, "open_cb").map(File::from)
     })
 }
@@ -117,7 +118,7 @@ fn resolve_hook(call: Call<ResolveCb>) -> ResolveHook {
     Arc::new(move |host, port, family| {
         let (callback, opaque) = call.parts();
         let (host, service) = (c_text(host), c_text(port.to_string()));
-        // SAFETY: plain data, for which zero is a value.
+        // SAFETY: all bits zero is a valid `addrinfo`.
         let mut hints: libc::addrinfo = unsafe { std::mem::zeroed() };
         hints.ai_family = match family {
             AddressFamily::Any => libc::AF_UNSPEC,
@@ -128,7 +129,7 @@ fn resolve_hook(call: Call<ResolveCb>) -> ResolveHook {
         hints.ai_protocol = libc::IPPROTO_TCP;
         hints.ai_flags = libc::AI_ADDRCONFIG;
         let mut found: *mut libc::addrinfo = std::ptr::null_mut();
-        // SAFETY: the application's function; what it is given lives during the call.
+        // SAFETY: the application's function; its arguments are valid during the call.
         let result = unsafe {
             callback(
                 host.as_ptr(),
@@ -144,7 +145,7 @@ fn resolve_hook(call: Call<ResolveCb>) -> ResolveHook {
             return Err(why.to_string_lossy().into_owned());
         }
         let (no_name, no_hints) = (std::ptr::null(), std::ptr::null());
-        // SAFETY: the list that the callback made, which is given back to it.
+        // SAFETY: the callback returned this list. A call with NULL for host and service makes the callback free it.
         unsafe {
             let addrs = addresses(found, port);
             callback(no_name, no_name, no_hints, &raw mut found, opaque);
@@ -153,13 +154,13 @@ fn resolve_hook(call: Call<ResolveCb>) -> ResolveHook {
     })
 }
 
-/// Returns the addresses of a list; one without a port gets `port`.
+/// Returns the IPv4 and IPv6 addresses of a list. `port` replaces the port 0.
 ///
 /// # Safety
-/// NULL or a list as getaddrinfo(3) makes it.
+/// `at` is NULL or a list as getaddrinfo(3) returns it.
 unsafe fn addresses(mut at: *const libc::addrinfo, port: u16) -> Vec<SocketAddr> {
     let mut found = Vec::new();
-    // SAFETY: by the caller's promise; an address of a family has that family's form.
+    // SAFETY: guaranteed by the caller; the layout of an address is that of its family.
     while let Some(info) = unsafe { at.as_ref() } {
         at = info.ai_next;
         let Some(addr) = (unsafe { info.ai_addr.as_ref() }) else {

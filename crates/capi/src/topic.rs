@@ -8,8 +8,8 @@ use crate::handle::{Handle, TopicHandle};
 use crate::topic_conf::TopicConfHandle;
 
 exports! {
-    /// Returns a handle of a topic, created with `conf` (which is taken in any case) or the client's default topic
-    /// settings.
+    /// Returns a handle of a topic with the settings of `conf`, or with the client's default topic settings if it is NULL.
+    /// Frees `conf`, also when the call fails. The caller releases the handle with `rd_kafka_topic_destroy()`.
     fn rd_kafka_topic_new(rk: &Handle, name: &str, conf: Option<Owned<TopicConfHandle>>)
         -> *const TopicHandle, or std::ptr::null();
     {
@@ -19,7 +19,7 @@ exports! {
                 if let Some(producer) = handle.client().ok().and_then(|c| c.shared().producer.as_ref()) {
                     producer.announce(handle.topic());
                 }
-                // The client's table keeps it alive.
+                // The pointer stays valid because the client's table of topics owns the handle.
                 Arc::as_ptr(&handle)
             }
             Err(error) => {
@@ -29,7 +29,7 @@ exports! {
         }
     }
 
-    /// Gives a handle back.
+    /// Releases one reference of the application to a topic.
     fn rd_kafka_topic_destroy(rkt: &TopicHandle) {
         rkt.topic().release();
     }
@@ -39,7 +39,7 @@ exports! {
         rkt.0.name().as_ptr()
     }
 
-    /// Returns the application's pointer of the topic's settings.
+    /// Returns the opaque pointer that the application set in the topic's settings.
     fn rd_kafka_topic_opaque(rkt: AnyProcess<'_, TopicHandle>) -> *mut c_void, or std::ptr::null_mut(); {
         rkt.0.topic().hooks().opaque as *mut c_void
     }

@@ -1,4 +1,4 @@
-//! Every target with its corpus, its seeds, and mutations of them from a fixed seed.
+//! Runs every fuzz target with its seeds, its corpus, and mutations of both. The random generator has a fixed seed.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ use std::fs;
 
 use ottla_fuzz::{CANARIES, Seen, TARGETS, Target, check, corpus, find, mutate};
 
-/// A target's corpus, each input with a name.
+/// Returns a target's corpus: the name and the bytes of each input.
 fn corpus(target: &Target) -> Vec<(String, Vec<u8>)> {
     let found = corpus::found(target).unwrap().into_iter().enumerate();
     let mut all: Vec<_> = found
@@ -16,7 +16,10 @@ fn corpus(target: &Target) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// Runs mutations; gives the first finding, or how many inputs were accepted.
+/// Checks `count` mutations of the seeds and the corpus. Returns the number of accepted inputs.
+///
+/// # Errors
+/// The first finding, with its input.
 fn mutations(target: &Target, count: usize) -> Result<usize, String> {
     let mut inputs = (target.seeds)();
     inputs.extend(corpus(target).into_iter().map(|(_, data)| data));
@@ -46,7 +49,7 @@ fn seeds_are_accepted() {
 }
 
 #[test]
-fn corpora_show_nothing() {
+fn corpora_have_no_findings() {
     for target in TARGETS {
         for (path, data) in corpus(target) {
             if let Err(what) = check(target, &data) {
@@ -65,7 +68,7 @@ fn every_corpus_belongs_to_a_target() {
 }
 
 #[test]
-fn mutations_show_nothing() {
+fn mutations_have_no_findings() {
     for target in TARGETS {
         let accepted = mutations(target, target.mutations).unwrap();
         assert!(accepted > 0, "{}: nothing was accepted", target.name);
@@ -86,7 +89,7 @@ fn canaries_are_found() {
 }
 
 #[test]
-fn a_bug_that_needs_coverage_is_there() {
+fn mutations_without_coverage_miss_the_coverage_canary() {
     let target = find("canary_coverage").unwrap();
     assert!(mutations(target, 4000).is_ok());
     assert!(check(target, b"..OTTLA").is_err());

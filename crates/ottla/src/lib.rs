@@ -3,8 +3,9 @@
 //! This crate is the client for applications in Rust. It re-exports a selection of [`ottla_core`], whose other items
 //! (managers, connections, event loop) are internal: they change without notice.
 //!
-//! A [`Client`](client::Client) is a producer or a consumer with one I/O thread. It is configured by name
-//! ([`Conf`](config::Conf); the properties are those of `docs/CONFIGURATION.md`), and reports by events in queues.
+//! A [`Client`](client::Client) is a producer or a consumer with one I/O thread. Its configuration is a
+//! [`Conf`](config::Conf), which sets properties by name; `docs/CONFIGURATION.md` lists them. The client reports deliveries,
+//! records and errors as [`Event`](event::Event)s in [`Queue`](event::Queue)s.
 //!
 //! ```
 //! use std::time::Duration;
@@ -17,7 +18,7 @@
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
 //!     let mut conf = Conf::new();
-//!     // An embedded cluster takes the place of `bootstrap.servers`.
+//!     // Runs an embedded cluster in this process, instead of `bootstrap.servers`.
 //!     conf.set("test.mock.num.brokers", "1")?;
 //!     let (settings, topic_settings) = conf.finalize(ClientKind::Producer)?;
 //!     let hooks = ClientHooks { delivery: DeliveryMode::All, ..ClientHooks::default() };
@@ -47,13 +48,13 @@ pub mod admin {
     };
 }
 
-/// The client.
+/// The client and its hooks.
 pub mod client {
     pub use ottla_core::client::{CallerPolling, Client, ClientHooks, CommitMode, DeliveryMode, NameHook, TlsHooks};
     pub use ottla_core::cluster::{MetadataReply, MetadataScope};
 }
 
-/// Configuration by name.
+/// Configuration properties, set by name.
 pub mod config {
     pub use ottla_core::config::{ClientConfig, Conf, ConfError, ConfErrorKind, IntoText, TopicConf, TopicConfig};
 }
@@ -76,7 +77,7 @@ pub mod event {
     };
 }
 
-/// Functions of the application that the client calls for requests, records and states.
+/// Hooks of the application that the client calls for requests, records and connection states.
 pub mod interceptor {
     pub use ottla_core::interceptor::{BrokerState, Interceptor, RequestInfo};
 }
@@ -92,12 +93,12 @@ pub mod producer {
     pub use ottla_core::records::HeadersIn;
 }
 
-/// Replies to calls that continue in the background.
+/// Replies to calls that return before their result is known.
 pub mod reply {
     pub use ottla_core::reply::Reply;
 }
 
-/// Statistics, with `statistics.interval.ms`.
+/// Statistics, which the client emits with `statistics.interval.ms`.
 pub mod stats {
     pub use ottla_core::stats::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
 }
@@ -109,7 +110,7 @@ pub mod tls {
     pub use ottla_core::client::{Encoding, MaterialError, ca_certificates, client_certificate, private_key};
 }
 
-/// Topics, partitions, offsets and other vocabulary.
+/// Topics, partitions, offsets and other types that several modules use.
 pub mod types {
     pub use ottla_core::types::{
         ClientKind, GroupMetadata, NodeId, PARTITION_UA, PartitionOffset, PersistStatus, TimestampType, Topic,

@@ -1,12 +1,13 @@
-//! Reads a topic, derives one record from each, and writes these to a second topic, so that each input record has its effect
-//! there exactly once.
+//! Reads the records of one topic, derives one output record from each, and writes it to a second topic. Each input record
+//! has its effect on the output exactly once.
 //!
 //! ```text
 //! exactly_once APPLICATION INPUT OUTPUT PROPERTY=VALUE...
 //! ```
 //!
-//! The output is the input value with a `+` appended, in the partition of the same number. The program runs until its standard
-//! input ends (Ctrl-D). `bootstrap.servers` must be among the properties, which are those of `ottla_processor::ProcessorConf`.
+//! The output has the key of the input, its value with a `+` appended, and the same partition number, so the output
+//! topic needs at least as many partitions. The program runs until its standard input ends (Ctrl-D). The properties are
+//! those of `ottla_processor::ProcessorConf`; `bootstrap.servers` is required.
 
 use std::io::Read;
 
@@ -42,7 +43,7 @@ fn main() -> Result<(), ProcessError> {
     })?;
     let stopper = processor.stopper();
     std::thread::spawn(move || {
-        // The end of the input, or an error, stops the loop.
+        // The end of standard input, or an error, stops the loop.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         stopper.stop();
     });

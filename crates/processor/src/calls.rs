@@ -1,4 +1,5 @@
-//! The processor loop's calls to its consumer and its producer. None of them blocks: results arrive as replies.
+//! The processor loop's calls to its consumer and its producer. A call sends a command to the client's I/O thread and
+//! returns at once; the result arrives as a [`PendingReply`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,8 +24,8 @@ pub(crate) enum PendingReply {
 }
 
 impl PendingReply {
-    /// Waits for the reply for at most `wait_max`. Returns `None` if there is none yet; the offsets are empty for replies
-    /// other than `Rows`.
+    /// Waits for the reply for at most `wait_max`. Returns `None` if it has not arrived. The partitions are empty for
+    /// replies other than `Rows`.
     pub(crate) fn poll(&self, wait_max: Duration) -> Option<Result<Vec<PartitionOffset>, Error>> {
         fn within<T>(reply: &Reply<T>, wait_max: Duration) -> Option<T> {
             match wait_max {
@@ -58,7 +59,7 @@ impl Calls {
         }
     }
 
-    /// Continues with another producer.
+    /// Replaces the producer, which applies `linger.ms` at first.
     pub(crate) fn replace_producer(&mut self, producer: Arc<Shared>) {
         self.producer = producer;
         self.linger_is_cut = false;
@@ -84,7 +85,7 @@ impl Calls {
         self.request(|reply| ConsumerCommand::Subscribe { topics, reply })
     }
 
-    /// Assigns partitions of a rebalance, to be read from their committed offsets on.
+    /// Assigns the partitions of a rebalance. The consumer reads them from their committed offsets on.
     pub(crate) fn assign(&self, partitions: Vec<PartitionOffset>, incremental: bool) -> PendingReply {
         self.request(|reply| match incremental {
             true => ConsumerCommand::IncrementalAssign { partitions, reply },
@@ -92,7 +93,7 @@ impl Calls {
         })
     }
 
-    /// Unassigns partitions of a rebalance: these if `incremental`, all otherwise.
+    /// Unassigns the partitions of a rebalance: `partitions` if `incremental`, otherwise all that are assigned.
     pub(crate) fn unassign(&self, partitions: Vec<TopicPartition>, incremental: bool) -> PendingReply {
         self.request(|reply| match incremental {
             true => ConsumerCommand::IncrementalUnassign { partitions, reply },
@@ -174,7 +175,7 @@ impl Calls {
         }
     }
 
-    /// Returns the number of records without a delivery report.
+    /// Returns the number of produced records whose delivery reports were not handled yet.
     pub(crate) fn outstanding(&self) -> usize {
         self.producer.producer.as_ref().map_or(0, |a| a.outstanding())
     }
@@ -185,7 +186,8 @@ impl Calls {
         consumer.is_some_and(|c| c.group().protocol == RebalanceProtocol::Cooperative)
     }
 
-    /// Returns true if the assignment was lost: other members may own its partitions already.
+    /// Returns true if the consumer has lost its assignment without a revocation: other members may own the partitions
+    /// already.
     pub(crate) fn is_assignment_lost(&self) -> bool {
         self.consumer.consumer.as_ref().is_some_and(|r| r.is_assignment_lost())
     }

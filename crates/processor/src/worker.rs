@@ -1,4 +1,4 @@
-//! The loop without threads: one small step per turn.
+//! The processor loop as a state machine without threads: each call of [`Worker::turn`] takes one small step.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -16,23 +16,23 @@ use ottla_core::producer::TransactionCall;
 use ottla_core::sys::Instant;
 use ottla_core::types::{PartitionOffset, TopicPartition};
 
-/// Timeout of one attempt of a call to the cluster; retriable failures are retried.
+/// Timeout of one attempt of a call to the cluster. After a retriable failure the call is made again.
 const CALL_TIMEOUT_MS: u64 = 30_000;
 /// Backoff before a failed call is retried.
 const RETRY_BACKOFF_MS: u64 = 100;
-/// Maximum wait for a reply or an event of the producer.
+/// Maximum time that one turn waits for a reply or for an event of the producer.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum duration of a turn that processes records.
 const TURN_MS: u64 = 20;
-/// Maximum time for the last commit after [`Worker::stop`].
+/// Maximum time between [`Worker::stop`] and the last commit.
 const STOP_MS: u64 = 30_000;
 
 /// The result of a turn.
 #[derive(Debug)]
 pub enum Turn {
-    /// More work is pending.
+    /// There is more work: call [`Worker::turn`] again at once.
     Busy,
-    /// No work is pending.
+    /// There is no work at present.
     Idle,
     /// The producer cannot continue: call [`Worker::replace_producer`] with a new one with the same settings.
     NeedsProducer,
@@ -40,7 +40,7 @@ pub enum Turn {
     Ended(Result<(), ProcessError>),
 }
 
-/// An operation whose reply is pending.
+/// An operation that waits for a reply of a client.
 #[derive(Debug, Clone)]
 enum Operation {
     Init,
@@ -62,16 +62,17 @@ enum Operation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rollback {
     None,
-    /// The output, then the input.
+    /// Discard the output since the last commit, then continue with `Input`.
     Output,
-    /// The positions in the input.
+    /// Reset the positions in the input to the committed offsets.
     Input,
 }
 
 /// The loop. Its owner also owns the clients, and calls [`turn`](Self::turn) repeatedly until it returns [`Turn::Ended`].
 ///
-/// At most one operation is pending at a time. Without one, `decide` checks the state in a fixed order and starts the first
-/// operation that is due; its result changes the state. Therefore every failure continues on the same path.
+/// At most one operation is pending at a time. When none is, `decide` checks the state in a fixed order and starts the first
+/// operation that is due. The reply changes the state, and the next turn decides by the new state. So there is no separate
+/// code path for recovery: a failure only sets the state from which the loop continues.
 #[derive(Debug)]
 pub struct Worker<P> {
     process: P,
@@ -81,8 +82,9 @@ pub struct Worker<P> {
     pending: Option<(Operation, PendingReply)>,
     /// The end of a backoff: no operation starts before.
     not_before: Instant,
+    /// The producer cannot continue and must be replaced.
     needs_producer: bool,
-    /// InitProducerId requests of earlier producers whose outcome is unknown.
+    /// Number of InitProducerId requests of earlier producers whose outcome is unknown.
     unanswered_inits: usize,
     is_initialised: bool,
     is_subscribed: bool,
@@ -90,21 +92,23 @@ pub struct Worker<P> {
     /// The offsets are part of the transaction, which is ready to be committed.
     offsets_sent: bool,
     rollback: Rollback,
-    /// Fetched records that were not processed yet.
+    /// Fetched records that are not processed yet.
     chunks: VecDeque<Chunk>,
     uncommitted: Uncommitted,
     assigned: BTreeSet<TopicPartition>,
     /// Partitions to revoke after the commit of their processed records.
     revocation: Option<Rebalance>,
-    /// The deadline of the last commit, once the loop is to end.
+    /// The deadline of the last commit; set once the loop is stopping.
     stop_by: Option<Instant>,
+    /// The first error that ends the loop.
     failure: Option<ProcessError>,
     has_ended: bool,
 }
 
 impl<P: Process> Worker<P> {
-    /// Creates a loop over two clients with the settings of [`ProcessorConf`](crate::ProcessorConf). The consumer must have
-    /// `rebalance_event`, and the producer must report failed deliveries.
+    /// Creates a loop that uses these two clients, which must be configured as by
+    /// [`ProcessorConf`](crate::ProcessorConf). The consumer must report rebalances as events (`rebalance_event`), and
+    /// the producer must report failed deliveries.
     pub fn new(settings: LoopSettings, consumer: Arc<Shared>, producer: Arc<Shared>, process: P) -> Self {
         Worker {
             process,
@@ -135,7 +139,8 @@ impl<P: Process> Worker<P> {
         &self.process
     }
 
-    /// Starts the end of the loop: further turns commit the processed records, leave the group and end.
+    /// Starts to stop the loop: the following turns commit the processed records, leave the group and return
+    /// [`Turn::Ended`].
     pub fn stop(&mut self) {
         let by = self.calls.now().plus_ms(STOP_MS);
         self.stop_by.get_or_insert(by);
@@ -184,6 +189,7 @@ impl<P: Process> Worker<P> {
         self.start(operation, reply)
     }
 
+    /// Starts the first operation that is due.
     fn decide(&mut self, wait_max: Duration) -> Turn {
         let now = self.calls.now();
         if let Some(fatal) = self.calls.consumer.fatal_error() {
@@ -211,7 +217,7 @@ impl<P: Process> Worker<P> {
             return self.roll_back_output();
         }
         if self.stop_by.is_some() && self.rollback == Rollback::Input {
-            // The next owner of the partitions starts at the committed offsets.
+            // No seek is needed: the next owner of the partitions starts at the committed offsets.
             return self.close();
         }
         if self.is_exactly_once() && !self.in_transaction {
@@ -293,7 +299,7 @@ impl<P: Process> Worker<P> {
 
     /// Processes the next fetched record.
     fn process_one(&mut self, now: Instant) -> Result<(), ProcessError> {
-        // Resets max.poll.interval.ms for each record.
+        // Restarts max.poll.interval.ms for each record.
         self.calls.consumer.consumer_queue.visit();
         let Some(chunk) = self.chunks.front_mut() else {
             return Ok(());
@@ -328,7 +334,7 @@ impl<P: Process> Worker<P> {
     fn on_notice(&mut self, notice: &PartitionNotice) {
         match notice.error.code {
             ErrorCode::L_PARTITION_EOF => {}
-            // The loop cannot choose an offset to continue at.
+            // There is no position to continue at, and the loop cannot choose one.
             ErrorCode::L_AUTO_OFFSET_RESET | ErrorCode::L_LOG_TRUNCATION => self.fail(notice.error.clone().into()),
             _ => self.process.on_error(&notice.error),
         }
@@ -354,7 +360,7 @@ impl<P: Process> Worker<P> {
 
     fn on_producer_event(&mut self, event: Event) {
         match event {
-            // Exactly once, a failed delivery fails the transaction.
+            // With exactly-once processing a failed delivery needs no handling: the transaction fails with it.
             Event::Delivery(delivery) if !self.is_exactly_once() && self.rollback == Rollback::None => {
                 if let Some(error) = &delivery.error {
                     let error = error.clone();
@@ -368,7 +374,7 @@ impl<P: Process> Worker<P> {
 
     // ---------------------------------------------------------------- rebalances
 
-    /// Handles the consumer's events up to the next rebalance.
+    /// Handles events of the consumer until a rebalance starts an operation or a revocation.
     fn poll_group(&mut self) {
         while self.pending.is_none()
             && self.revocation.is_none()
@@ -412,8 +418,8 @@ impl<P: Process> Worker<P> {
     // ---------------------------------------------------------------- commit
 
     fn commit(&mut self, wait_max: Duration) -> Turn {
-        // The event of the lost assignment is queued behind records, and the coordinator would reject every commit. Offsets
-        // that are already in the transaction were accepted by the coordinator.
+        // The event of the lost assignment may still be queued behind records. The coordinator would reject a commit. If it
+        // has already accepted the offsets for the transaction, the commit can proceed.
         if !self.offsets_sent && self.calls.is_assignment_lost() {
             return self.roll_back(&assignment_lost());
         }
@@ -434,8 +440,8 @@ impl<P: Process> Worker<P> {
             self.fail(Error::invalid_arg("the input's client is not a consumer").into());
             return Turn::Busy;
         };
-        // The coordinator does not fence a commit without a member id: a member removed from the group while its application
-        // was busy would commit beside the partitions' new owners.
+        // The coordinator cannot fence a commit without a member id. A member that was removed from the group while its
+        // application was busy could commit although the partitions have new owners.
         if group.member_id.is_empty() || group.generation < 0 {
             return self.roll_back(&assignment_lost());
         }
@@ -480,6 +486,7 @@ impl<P: Process> Worker<P> {
         self.process.on_rolled_back();
     }
 
+    /// Gives up the producer after a fatal error. Requests a new one, or fails if another process has fenced this loop.
     fn discard_producer(&mut self) {
         let producer = self.calls.producer.producer.as_ref();
         self.unanswered_inits += producer.map_or(0, |a| a.unanswered_inits());
@@ -498,8 +505,8 @@ impl<P: Process> Worker<P> {
         self.back_off();
     }
 
-    /// Returns true if another producer has fenced this one. A coordinator also fences a producer whose transaction timed out,
-    /// which is excluded here.
+    /// Returns true if another producer has fenced this one. Returns false if the transaction may have timed out, since the
+    /// coordinator also fences a producer whose transaction it aborts for that.
     fn is_fenced(&self) -> bool {
         let fatal = self.calls.producer.fatal_error();
         let started_at = self.uncommitted.started_at();
@@ -508,17 +515,18 @@ impl<P: Process> Worker<P> {
         fatal.is_some_and(|error| error.code == ErrorCode::L_FENCED) && !may_have_timed_out
     }
 
-    /// Returns true if an InitProducerId request of this loop's own producers may have caused the fencing: a request with an
-    /// unknown outcome may be served in addition to the one that was answered. Each counts once, so that one of two processes
-    /// with the same `instance.id` still ends.
+    /// Returns true if an InitProducerId request of this loop's own producers may have caused the fencing: the
+    /// coordinator may serve a request without a response late, after the one that was answered. Each such request
+    /// explains one fencing only, so that one of two processes with the same `instance.id` still ends.
     fn consume_unanswered_init(&mut self) -> bool {
         let any = self.unanswered_inits > 0;
         self.unanswered_inits = self.unanswered_inits.saturating_sub(1);
         any
     }
 
-    /// Seeks to the offsets that the coordinator returns as committed: those remembered here are older if the response to a
-    /// commit was lost. A partition without a committed offset restarts at its first uncommitted record.
+    /// Fetches the committed offsets of the partitions with uncommitted records; the reply starts the seek. The
+    /// coordinator is asked because the offsets remembered here are too old if the response to a commit was lost. A
+    /// partition without a committed offset restarts at its first uncommitted record.
     fn rewind(&mut self, now: Instant) -> Turn {
         // Rebalances take precedence.
         self.poll_group();
@@ -578,14 +586,14 @@ impl<P: Process> Worker<P> {
             },
             Operation::Abort => self.on_output_rolled_back(),
             Operation::Purge => {
-                // Serves the delivery reports of purged records.
+                // Handles the delivery reports of the purged records now: after the rollback they would start another one.
                 self.poll_producer();
                 self.on_output_rolled_back();
             }
             Operation::Committed => self.on_committed_offsets(rows),
             Operation::Seek => match rows.iter().all(|row| row.error == ErrorCode::NO_ERROR) {
                 true => self.on_rewound(),
-                // The partition was revoked meanwhile; the next turn handles the rebalance.
+                // A partition was revoked meanwhile; a later turn handles the rebalance and seeks again.
                 false => self.back_off(),
             },
             Operation::Assign(tps) => {
@@ -608,7 +616,7 @@ impl<P: Process> Worker<P> {
             Operation::SendOffsets | Operation::CommitTransaction if !error.retriable => {
                 self.roll_back(error);
             }
-            // The next owner processes the records again.
+            // There is no time for another attempt: the next owner of the partitions processes the records again.
             Operation::CommitOffsets if self.revocation.is_some() => {
                 self.roll_back(error);
             }
@@ -617,7 +625,7 @@ impl<P: Process> Worker<P> {
                 self.poll_group();
                 self.back_off();
             }
-            // The transaction has ended otherwise: InitProducerId of a new producer aborts its remains.
+            // This producer cannot abort the transaction. InitProducerId of the next one aborts it if it is still open.
             Operation::Abort if !error.retriable => self.discard_producer(),
             Operation::Revoke(tps) => self.on_revoked_partitions(&tps),
             Operation::Close => {
@@ -631,6 +639,7 @@ impl<P: Process> Worker<P> {
 
     // ---------------------------------------------------------------- end
 
+    /// Stops the loop with an error, after a rollback of the uncommitted output.
     fn fail(&mut self, error: ProcessError) {
         self.failure.get_or_insert(error);
         if self.rollback == Rollback::None {
@@ -643,10 +652,10 @@ impl<P: Process> Worker<P> {
         self.stop_by = None;
         self.chunks.clear();
         if !self.uncommitted.is_empty() && self.rollback != Rollback::Input {
-            // There is no further attempt to commit.
+            // No further commit is attempted: the application must discard the effects of the uncommitted records.
             self.on_output_rolled_back();
         }
-        // The consumer continues to close after this reply.
+        // Revokes first: the consumer waits for the reply to a rebalance before it continues to close.
         if let Some(revocation) = self.revocation.take() {
             self.revoke_while_closing(revocation);
         }
@@ -654,8 +663,8 @@ impl<P: Process> Worker<P> {
         self.start(Operation::Close, reply)
     }
 
-    /// Handles rebalances while the consumer closes: it revokes its partitions before it leaves. Their replies are not awaited;
-    /// the reply to the close follows them.
+    /// Handles rebalances while the consumer closes, since it revokes its partitions before it leaves the group. Does
+    /// not wait for the replies to the rebalances: the reply to the close follows them.
     fn poll_while_closing(&mut self) {
         while let Some(event) = self.calls.consumer.consumer_queue.pop(Some(Duration::ZERO)) {
             let Event::Rebalance(rebalance) = event else {

@@ -13,8 +13,8 @@ pub enum PathStep {
     Index(usize),
 }
 
-/// The way from the message to the field at fault. Steps are collected while the error travels outwards, so the
-/// innermost is first; [`fmt::Display`] prints them the right way round.
+/// The path from the message to the field at fault. Each decoder on the call stack appends its step while the error
+/// propagates, so the innermost step is first; [`fmt::Display`] prints the outermost step first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Path(Vec<PathStep>);
 
@@ -31,53 +31,53 @@ impl fmt::Display for Path {
     }
 }
 
-/// Why bytes are not the message they were said to be.
+/// The cause of a [`DecodeError`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
     /// The schema has no such version of the message.
     UnsupportedVersion {
-        /// The version asked for.
+        /// The requested version.
         version: i16,
-        /// The oldest version known here.
+        /// The oldest version of the schema.
         min: i16,
-        /// The newest version known here.
+        /// The newest version of the schema.
         max: i16,
     },
     /// No message with this key and direction is known.
     UnknownApi(ApiKey),
     /// A value needs more bytes than are left.
     Truncated {
-        /// Bytes the value needs.
+        /// Number of bytes of the value.
         needed: usize,
-        /// Bytes that are there.
+        /// Number of bytes that are left.
         remaining: usize,
     },
     /// A length is negative where it must not be, or larger than the protocol allows.
     InvalidLength(i64),
     /// An array claims more elements than the bytes left could hold.
     ArrayTooLong {
-        /// Elements claimed.
+        /// The claimed number of elements.
         count: usize,
-        /// Bytes left.
+        /// Number of bytes that are left.
         remaining: usize,
     },
     /// A null value of a field that cannot be null in this version.
     UnexpectedNull,
-    /// A variable-length integer does not end within its largest size.
+    /// A variable-length integer is longer than its type allows.
     InvalidVarint,
     /// A string is not UTF-8.
     InvalidUtf8,
     /// The byte before a nullable struct is neither -1 nor 1.
     InvalidNullMarker(i8),
-    /// A tagged field's value does not fill the size that was given for it.
+    /// The value of a tagged field is shorter than its declared size.
     TaggedFieldSize {
         /// The field's tag.
         tag: u32,
-        /// Bytes left over.
+        /// Number of bytes of the declared size after the value.
         unused: usize,
     },
-    /// The message ended and bytes are left.
+    /// Bytes are left after the end of the message; their number.
     TrailingBytes(usize),
 }
 
@@ -107,7 +107,7 @@ impl fmt::Display for DecodeErrorKind {
     }
 }
 
-/// Bytes that are not the message they were said to be: which message, which field, where, and what is wrong.
+/// An error of decoding: the message, the path to the field, the offset, and the cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError(Box<DecodeErrorInner>);
 
@@ -142,7 +142,7 @@ impl DecodeError {
         self.0.path.to_string()
     }
 
-    /// Bytes between the start of the frame given to the reader and the place of the fault.
+    /// Returns the offset of the fault, in bytes from the start of the frame.
     pub fn offset(&self) -> usize {
         self.0.offset
     }
@@ -180,28 +180,28 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Why a message cannot be written.
+/// The cause of an [`EncodeError`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeErrorKind {
     /// The schema has no such version of the message.
     UnsupportedVersion {
-        /// The version asked for.
+        /// The requested version.
         version: i16,
-        /// The oldest version known here.
+        /// The oldest version of the schema.
         min: i16,
-        /// The newest version known here.
+        /// The newest version of the schema.
         max: i16,
     },
-    /// The field has a value that this version cannot carry and that must not be dropped silently.
+    /// The field is not in this version, and its value must not be dropped silently.
     FieldNotInVersion(i16),
-    /// The field is null and this version allows none.
+    /// The field is null, which this version does not allow.
     NullNotAllowed(i16),
-    /// A string, byte array, array or frame is longer than the protocol can say.
+    /// A string, byte array, array or frame is longer than the length field of the protocol can express.
     TooLong {
         /// The length.
         length: usize,
-        /// The largest length allowed.
+        /// The maximum length.
         max: usize,
     },
 }
@@ -221,7 +221,7 @@ impl fmt::Display for EncodeErrorKind {
     }
 }
 
-/// A message that cannot be written in the version asked for: which message, which field and why.
+/// An error of encoding: the message, the path to the field, and the cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodeError(Box<EncodeErrorInner>);
 
@@ -233,7 +233,7 @@ struct EncodeErrorInner {
 }
 
 impl EncodeError {
-    /// Returns an error without a place yet.
+    /// Returns an error whose message and path are not set yet.
     #[cold]
     pub fn new(kind: EncodeErrorKind) -> Self {
         Self(Box::new(EncodeErrorInner {

@@ -1,4 +1,4 @@
-//! The TLS of a client: sessions with brokers, and certificates that are renewed while it runs.
+//! The TLS context of a client: creates sessions with brokers, and renews certificates while the client runs.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,11 +20,11 @@ use crate::verify::{self, Policy, ServerVerifier};
 /// The broker at the other end of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer<'a> {
-    /// The host name or address that its certificate must have.
+    /// The host name or address that the broker's certificate must have; also the server name indication (SNI).
     pub host: &'a str,
-    /// Its name for the verify callback, `host:port/id`.
+    /// The broker's name for the verify callback, `host:port/id`.
     pub broker: &'a str,
-    /// Its id for the verify callback; -1 while it is not known.
+    /// The broker's id for the verify callback; -1 while it is unknown.
     pub broker_id: i32,
 }
 
@@ -42,13 +42,13 @@ pub enum Replacement {
 pub enum Refresh {
     /// No file has changed since the last call.
     Unchanged,
-    /// New sessions use the changed files; the texts are warnings about them.
+    /// New sessions use the changed files. Contains warnings about them.
     Renewed(Vec<String>),
-    /// The changed files cannot be used, and those before stay in use. Reported once for each change.
+    /// The changed files cannot be used, and the previous ones stay in use. Returned once for each change.
     Failed(SettingsError),
 }
 
-/// The TLS of a client. May be used from any thread.
+/// The TLS context of a client. Thread-safe.
 pub struct ClientTls {
     state: Mutex<State>,
     notes: Arc<Notes>,
@@ -58,11 +58,11 @@ struct State {
     settings: Settings,
     engine: Engine,
     stamps: Stamps,
-    /// The number of replacements by the application.
+    /// The number of calls of [`ClientTls::replace`] that succeeded.
     generation: u64,
 }
 
-/// The parts that new sessions use.
+/// The state that new sessions are created from. Existing sessions keep the one that they began with.
 #[derive(Clone)]
 struct Engine {
     config: Arc<ClientConfig>,
@@ -80,7 +80,7 @@ impl fmt::Debug for ClientTls {
 }
 
 impl ClientTls {
-    /// Returns the TLS of these settings, and texts for the log.
+    /// Creates a context with these settings. Reads the files that they name. Also returns warnings for the log.
     ///
     /// # Errors
     /// The first setting that cannot be used.
@@ -97,10 +97,10 @@ impl ClientTls {
         Ok((ClientTls { state, notes }, warnings))
     }
 
-    /// Begins a session with a broker.
+    /// Creates a session with a broker. The caller performs the handshake.
     ///
     /// # Errors
-    /// The host is no name that a certificate can have.
+    /// Names are checked, and the host is not a name that a certificate can have; or rustls cannot create the session.
     pub fn connect(&self, peer: Peer<'_>) -> Result<Session, Failure> {
         let engine = self.lock().engine.clone();
         let checks_name = engine.policy.check_name && engine.policy.check_certificate;
@@ -112,7 +112,7 @@ impl ClientTls {
                 let text = format!("{} is not a host name that a certificate can have", peer.host);
                 return Err(Failure::Certificate(text));
             }
-            // The name is only the key of resumption then.
+            // Without a check of names, the name serves only as the key under which sessions are resumed.
             None => ServerName::try_from("broker.invalid").map_err(|e| Failure::Other(e.to_string()))?,
         };
         let mut config = engine.config;
@@ -120,7 +120,8 @@ impl ClientTls {
             let mut own = ClientConfig::clone(&config);
             own.enable_sni = known;
             if engine.policy.callback.is_some() {
-                // The callback must see each connection, and learn its broker.
+                // The callback must check each connection, so sessions are not resumed. It receives the broker's name,
+                // so each connection has a verifier of its own.
                 own.resumption = Resumption::disabled();
                 let verifier = engine.verifier.for_broker(peer.broker, peer.broker_id);
                 let verifier = OfferedSchemes::restrict(Arc::new(verifier), engine.schemes.as_deref());
@@ -132,14 +133,15 @@ impl ClientTls {
         Ok(Session::new(conn.into()))
     }
 
-    /// Looks at the files of the settings, and uses those that have changed for new sessions. Reads files, and may compute
-    /// keys from passwords: not for a thread that must not wait.
+    /// Checks whether the files of the settings have changed, and loads changed files for new sessions. Blocks: reads files,
+    /// and may derive keys from passwords.
     pub fn refresh(&self) -> Refresh {
         let (settings, generation) = {
             let state = self.lock();
             (state.settings.clone(), state.generation)
         };
-        // Before the files are read: a later change has another stamp.
+        // Taken before the files are read. A change during or after the reading is found by the next call, because it has
+        // another stamp.
         let stamps = Stamps::of(settings.paths());
         if self.lock().stamps == stamps {
             return Refresh::Unchanged;
@@ -147,7 +149,7 @@ impl ClientTls {
         let built = Engine::build(&settings, &self.notes);
         let mut state = self.lock();
         if state.generation != generation {
-            // The application has replaced certificates meanwhile. The next look compares the files that are left.
+            // The application has replaced certificates meanwhile. The next call checks the files that are still in use.
             return Refresh::Unchanged;
         }
         state.stamps = stamps;
@@ -160,10 +162,11 @@ impl ClientTls {
         }
     }
 
-    /// Replaces certificates for new sessions. The settings' files of the same purpose are not used any more.
+    /// Replaces certificates for new sessions. Files of the settings for the same purpose are no longer used. Returns
+    /// warnings for the log.
     ///
     /// # Errors
-    /// The replacement cannot be used; the certificates before stay in use.
+    /// The replacement cannot be used; the previous certificates stay in use.
     pub fn replace(&self, replacement: Replacement) -> Result<Vec<String>, SettingsError> {
         let mut settings = self.lock().settings.clone();
         match replacement {
@@ -191,7 +194,7 @@ impl ClientTls {
         Ok(warnings)
     }
 
-    /// Removes and returns texts for the log about sessions.
+    /// Removes and returns the notes for the log that sessions have added.
     pub fn take_notes(&self) -> Vec<String> {
         let verifier = self.lock().engine.verifier.clone();
         let of_certificates = verifier.take_notes();

@@ -1,4 +1,4 @@
-//! The causes for which a TLS session fails.
+//! Causes of failed TLS sessions.
 
 use std::fmt;
 use std::io;
@@ -7,7 +7,7 @@ use rustls::{AlertDescription, CertificateError, InvalidMessage, PeerIncompatibl
 
 use crate::verify;
 
-/// The cause for which a session failed.
+/// The cause of a failed session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
     /// The peer sent a fatal alert with this number (RFC 8446, section 6).
@@ -71,7 +71,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Returns the text of a certificate error that the verifier has not described.
+/// Returns the text for a certificate error of rustls itself, without a
+/// [`CertificateFault`](crate::verify::CertificateFault).
 fn certificate_text(cause: &CertificateError) -> String {
     match cause {
         CertificateError::BadSignature => "the handshake's signature does not match the certificate".to_owned(),

@@ -14,7 +14,7 @@ use crate::x509::der::{Malformed, Reader};
 use crate::x509::time::Timestamp;
 use crate::x509::{Certificate, names};
 
-/// Rest of a certificate's validity from which a warning is logged: a week.
+/// Remaining validity below which a warning is logged: one week, in seconds.
 const EXPIRES_SOON_S: i64 = 7 * 86_400;
 
 /// A client without a certificate.
@@ -31,11 +31,11 @@ impl ResolvesClientCert for Anonymous {
     }
 }
 
-/// A client's certificate, sent to brokers that accept one of its issuers.
+/// A client's certificate. It is sent only to brokers that accept one of its issuers and a signature of its key.
 #[derive(Debug)]
 pub(crate) struct IdentityResolver {
     key: Arc<CertifiedKey>,
-    /// The issuers of the chain's certificates, as brokers name them.
+    /// The issuers of the chain's certificates, encoded as in a broker's list of accepted issuers.
     issuers: Vec<DistinguishedName>,
     /// The leaf's issuer, for the log.
     issuer: String,
@@ -43,7 +43,8 @@ pub(crate) struct IdentityResolver {
 }
 
 impl IdentityResolver {
-    /// Returns the resolver of a certificate. A text for the log about its dates goes to `warnings`.
+    /// Returns the resolver of a certificate. Adds a warning to `warnings` if the certificate has expired, expires soon
+    /// or is not valid yet.
     ///
     /// # Errors
     /// The key cannot be used, or belongs to another certificate.
@@ -91,7 +92,7 @@ impl IdentityResolver {
     }
 }
 
-/// Returns the text of a name in DER.
+/// Returns the text of a distinguished name in DER.
 fn text_of_name(der: &[u8]) -> String {
     let mut reader = Reader::new(der);
     match reader.next() {
@@ -100,7 +101,7 @@ fn text_of_name(der: &[u8]) -> String {
     }
 }
 
-/// Returns a warning about a client's certificate that brokers will refuse soon, or refuse now.
+/// Returns a warning if brokers refuse the certificate now, or will soon, because of its dates.
 fn date_warning(certificate: &Certificate<'_>, property: &str, now: Timestamp) -> Option<String> {
     let (from, until) = (certificate.not_before, certificate.not_after);
     let what = match () {

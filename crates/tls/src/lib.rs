@@ -1,20 +1,22 @@
-//! TLS of the client: certificates and keys in the formats that users have, verification of brokers, and encrypted streams of
-//! bytes.
+//! TLS of the client: certificates and keys in common formats, verification of brokers, and encrypted byte streams.
 //!
-//! rustls performs the protocol, aws-lc-rs the cryptography. Nothing here opens sockets or starts threads: a [`Session`] reads
-//! and writes a socket that its caller owns.
+//! rustls implements the protocol, aws-lc-rs the cryptography. This crate opens no sockets and starts no threads: a
+//! [`Session`] reads and writes a socket that its caller owns.
 //!
 //! | module | subject |
 //! |---|---|
 //! | `settings` | the properties `ssl.*`, and the files that they name |
-//! | `client` | sessions with brokers; certificates that are renewed |
+//! | `client` | sessions with brokers; renewal of certificates |
 //! | `server` | sessions with clients, for the mock cluster |
-//! | `session` | one session over a socket that does not block |
+//! | `session` | one session over a non-blocking socket |
 //! | `verify`, `roots`, `x509` | the check of a broker's certificate; trusted CAs; fields of certificates |
-//! | `socket` | writes without signals |
+//! | `socket` | writes that raise no SIGPIPE |
 //! | `material` | PEM, private keys, PKCS#12 |
-//! | `names`, `schemes` | OpenSSL's names of cipher suites, curves and signature algorithms; those that are offered |
-//! | `identity`, `stamps`, `notes`, `failure` | the client's certificate; changes of files; texts for the log; causes of failures |
+//! | `names` | OpenSSL's names of cipher suites, curves and signature algorithms |
+//! | `schemes` | restriction of the offered signature algorithms |
+//! | `identity` | the client's certificate |
+//! | `stamps` | detection of changed files |
+//! | `notes`, `failure` | texts for the log; causes of failures |
 
 mod client;
 mod failure;

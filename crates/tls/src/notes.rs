@@ -2,10 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// Most texts that are kept until they are taken.
+/// Maximum number of different texts; further ones are dropped.
 const MAX_NOTES: usize = 16;
 
-/// Texts for the log. The same text is kept once, so that each connection does not repeat it.
+/// Texts for the log. Each text is logged once, even if many connections add it.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     texts: Mutex<Texts>,
@@ -13,7 +13,9 @@ pub(crate) struct Notes {
 
 #[derive(Debug, Default)]
 struct Texts {
+    /// Texts that were not taken yet.
     waiting: Vec<String>,
+    /// All texts that were added.
     seen: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use rustls::pki_types::{CertificateDer, TrustAnchor};
 
 use crate::x509::Certificate;
 
-/// Locations of the CA certificates of systems, in the order in which they are tried.
+/// Usual locations of CA certificates in operating systems, in the order in which they are tried.
 pub const PROBE_LIST: &[&str] = &[
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/certs/ca-bundle.crt",
@@ -30,19 +30,20 @@ pub const PROBE_LIST: &[&str] = &[
     "/etc/openssl/certs/ca-certificates.crt",
 ];
 
-/// Maximum number of trusted certificates; systems have some 150.
+/// Maximum number of trusted certificates. Operating systems trust some 150.
 pub const CERTIFICATES_MAX: usize = 10_000;
-/// Maximum size of a file of certificates.
+/// Maximum size of a file of certificates, in bytes.
 pub const FILE_LEN_MAX: u64 = 32 << 20;
-/// Maximum number of entries of a directory that are looked at.
+/// Maximum number of entries that are read from a directory.
 const DIRECTORY_MAX: usize = 20_000;
 /// Maximum number of warnings of one source.
 const WARNINGS_MAX: usize = 20;
 
 /// Trusted CA certificates.
 ///
-/// A trusted certificate need not be self-signed: an intermediate CA is trusted by itself. A broker's own certificate in
-/// the store is trusted for that broker, and cannot issue others unless it is a CA's.
+/// A trusted certificate need not be self-signed: an intermediate CA in the store is trusted without its root. A
+/// broker's own certificate in the store is trusted for that broker. It cannot issue others unless it is the
+/// certificate of a CA.
 #[derive(Debug, Clone, Default)]
 pub struct CaStore {
     sources: Vec<String>,
@@ -66,7 +67,7 @@ impl CaStore {
         }
     }
 
-    /// Returns the number of different certificates.
+    /// Returns the number of certificates. Duplicates count once.
     pub fn len(&self) -> usize {
         self.certificates.len()
     }
@@ -81,7 +82,7 @@ impl CaStore {
         &self.certificates
     }
 
-    /// Adds certificates in DER; duplicates are ignored. Returns warnings on certificates that cannot be used.
+    /// Adds certificates in DER, and ignores duplicates. Returns warnings about certificates that cannot be used.
     pub fn add(
         &mut self,
         source: impl Into<String>,
@@ -106,7 +107,8 @@ impl CaStore {
             return Err(format!("there are more than {CERTIFICATES_MAX} trusted certificates"));
         }
         Certificate::read(&certificate).map_err(|problem| format!("it cannot be read: {}", problem.0))?;
-        // rustls-webpki rejects some self-signed certificates that brokers have; they are still compared byte for byte.
+        // rustls-webpki cannot use some self-signed certificates that brokers have as anchors. These are still accepted
+        // if the broker's certificate is the same byte for byte.
         if let Ok(anchor) = webpki::anchor_from_trusted_cert(&certificate) {
             self.anchors.push(anchor.to_owned());
             self.anchor_certificates.push(self.certificates.len());
@@ -115,8 +117,8 @@ impl CaStore {
         Ok(())
     }
 
-    /// Adds all certificates of a directory: those in files with the hash names of `openssl rehash` (`3387b84d.0`), and in
-    /// files that end in `.pem`, `.crt`, `.cer` or `.der`. OpenSSL itself finds hash names only. Returns warnings on files that
+    /// Adds the certificates of all files of a directory that have a hash name of `openssl rehash` (`3387b84d.0`) or end in
+    /// `.pem`, `.crt`, `.cer` or `.der`. OpenSSL itself uses only files with hash names. Returns warnings about files that
     /// cannot be read or used.
     ///
     /// # Errors
@@ -174,8 +176,8 @@ impl CaStore {
         self.add_native(found.certs, warnings, &set.collect::<Vec<_>>())
     }
 
-    /// Adds the certificates of rustls-native-certs. Set variables are obeyed even if they lead to no certificate: other
-    /// certificates are not trusted in their place.
+    /// Adds the certificates that rustls-native-certs has found. `set` are the environment variables that are set. If
+    /// there is one, no other location is probed, even if the variables lead to no certificate.
     fn add_native(
         &mut self,
         certificates: Vec<CertificateDer<'static>>,
@@ -197,7 +199,8 @@ impl CaStore {
         &self.anchors
     }
 
-    /// Returns the certificate of an anchor that is a reference into [`anchors`](Self::anchors).
+    /// Returns the certificate of an anchor, which must be a reference into [`anchors`](Self::anchors): anchors are compared
+    /// by address.
     pub(crate) fn certificate_of(&self, anchor: &TrustAnchor<'_>) -> Option<&CertificateDer<'static>> {
         let same = |candidate: &TrustAnchor<'_>| std::ptr::addr_eq(candidate, anchor);
         let index = self.anchors.iter().position(same)?;
@@ -210,7 +213,7 @@ impl CaStore {
     }
 }
 
-/// A bounded list of texts.
+/// A list of at most [`WARNINGS_MAX`] texts; further ones are dropped.
 #[derive(Debug, Default)]
 struct Warnings(Vec<String>);
 
@@ -226,7 +229,7 @@ impl Warnings {
     }
 }
 
-/// Reads the certificates of all files of a directory with suitable names; returns warnings, too.
+/// Reads the certificates of all files of a directory with suitable names. Also returns warnings.
 fn read_directory(directory: &Path) -> Result<(Vec<CertificateDer<'static>>, Vec<String>), String> {
     let problem = |error: std::io::Error| format!("{}: {error}", directory.display());
     let mut paths = Vec::new();

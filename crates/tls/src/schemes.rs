@@ -6,8 +6,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, PeerMisbehaved, SignatureScheme};
 
-/// A verifier that offers some of the signature schemes of another one, in the order of the list. The signatures inside the
-/// chain of certificates are not restricted, as in TLS 1.2 and in OpenSSL's `SSL_CTX_set1_sigalgs_list` at its default level.
+/// A verifier that offers only the listed ones of another verifier's signature schemes, in the order of the list.
+/// Signatures of certificates in the chain are not restricted, as in TLS 1.2 and with OpenSSL's
+/// `SSL_CTX_set1_sigalgs_list` at its default security level.
 #[derive(Debug)]
 pub(crate) struct OfferedSchemes {
     verifier: Arc<dyn ServerCertVerifier>,
@@ -15,7 +16,7 @@ pub(crate) struct OfferedSchemes {
 }
 
 impl OfferedSchemes {
-    /// Returns `verifier`, restricted to `schemes` if there are any.
+    /// Returns `verifier`, restricted to `schemes` unless they are `None`.
     pub(crate) fn restrict(
         verifier: Arc<dyn ServerCertVerifier>,
         schemes: Option<&[SignatureScheme]>,

@@ -1,4 +1,4 @@
-//! TLS of a server, for clusters in tests.
+//! The TLS context of a server, for mock clusters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ pub struct ServerIdentity {
     pub chain: Vec<CertificateDer<'static>>,
     /// The private key.
     pub key: PrivateKeyDer<'static>,
-    /// The CAs of client certificates; none: clients need no certificate.
+    /// The CAs of client certificates. If there are none, clients need no certificate.
     pub client_cas: Vec<CertificateDer<'static>>,
 }
 
-/// The TLS of a server. May be used from any thread.
+/// The TLS context of a server. Thread-safe.
 pub struct ServerTls {
     config: Arc<ServerConfig>,
 }
@@ -34,10 +34,10 @@ impl fmt::Debug for ServerTls {
 }
 
 impl ServerTls {
-    /// Returns the TLS of a certificate.
+    /// Creates the context of a server with this certificate.
     ///
     /// # Errors
-    /// A text: the key cannot be used or does not belong to the certificate, or a CA cannot be read.
+    /// The key cannot be used or does not belong to the certificate, or a CA cannot be read.
     pub fn new(identity: ServerIdentity) -> Result<Self, String> {
         let provider = Arc::new(crypto::aws_lc_rs::default_provider());
         let text = |e: rustls::Error| e.to_string();
@@ -60,11 +60,11 @@ impl ServerTls {
         })
     }
 
-    /// Returns the TLS of a certificate that is generated for `names` (host names or addresses), and the certificate of its
-    /// CA.
+    /// Generates a CA and a certificate for `names` (host names or addresses). Returns the context of a server with that
+    /// certificate, and the certificate of the CA.
     ///
     /// # Errors
-    /// A text: a name that no certificate can have.
+    /// One of the names cannot be in a certificate, or a key cannot be generated.
     pub fn generated(names: &[&str]) -> Result<(Self, CertificateDer<'static>), String> {
         let text = |e: rcgen::Error| e.to_string();
         let mut ca = CertificateParams::new(Vec::new()).map_err(text)?;
@@ -88,10 +88,10 @@ impl ServerTls {
         Ok((ServerTls::new(identity)?, ca.as_ref().der().clone()))
     }
 
-    /// Begins the session of an accepted connection.
+    /// Creates the session of an accepted connection. The caller performs the handshake.
     ///
     /// # Errors
-    /// A text of the TLS library.
+    /// The error of rustls.
     pub fn accept(&self) -> Result<Session, String> {
         let conn = ServerConnection::new(self.config.clone()).map_err(|e| e.to_string())?;
         Ok(Session::new(conn.into()))

@@ -1,4 +1,4 @@
-//! One TLS session over a socket that does not block.
+//! One TLS session over a non-blocking socket.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::task::Poll;
@@ -8,9 +8,10 @@ use rustls::{CipherSuite, Connection, HandshakeKind, ProtocolVersion};
 use crate::failure::{Failure, SessionError};
 use crate::verify::{self, PeerCertificate};
 
-/// Plaintext that is encrypted before the kernel has taken its records: larger turns leave the processor's cache.
+/// Maximum number of bytes that the session buffers before the kernel accepts them. A larger buffer would not stay in the
+/// processor's cache between encryption and the system call.
 const WRITE_TURN: usize = 64 * 1024;
-/// Ciphertext that is read from the socket at a time.
+/// Maximum number of bytes of ciphertext that one system call reads.
 const READ_TURN: usize = 64 * 1024;
 
 /// The parameters of a session whose handshake is complete.
@@ -22,7 +23,7 @@ pub struct SessionInfo {
     pub cipher_suite: String,
     /// The session was resumed: no certificate was exchanged.
     pub resumed: bool,
-    /// The peer's certificate; of a resumed session that of the original handshake.
+    /// The peer's certificate; for a resumed session, the one from the original handshake.
     pub peer: Option<PeerCertificate>,
 }
 
@@ -33,10 +34,10 @@ pub enum Received {
     Bytes {
         /// The number of bytes.
         count: usize,
-        /// Nothing is left to read, neither here nor in the socket.
+        /// Both the session and the socket are empty: wait for the readiness of the socket before the next call.
         drained: bool,
     },
-    /// Nothing is there.
+    /// No plaintext is available: wait for the readiness of the socket.
     WouldBlock,
     /// The peer has closed the session or the connection.
     End,
@@ -48,8 +49,8 @@ pub enum Received {
 /// [`write`](Self::write) and [`flush`](Self::flush) in any order, [`close`](Self::close) at the end. The socket's `read`
 /// and `write` return [`io::ErrorKind::WouldBlock`] where they would block.
 ///
-/// When the handshake is complete, ciphertext of the peer's first records may have been read already: `read` must be called
-/// before the next readiness of the socket is waited for.
+/// The handshake may already have read ciphertext of the peer's first records from the socket. So call `read` once after the
+/// handshake, before waiting for the readiness of the socket.
 #[derive(Debug)]
 pub struct Session {
     conn: Connection,
@@ -57,13 +58,13 @@ pub struct Session {
     inbox: Box<[u8]>,
     start: usize,
     end: usize,
-    /// The peer sends nothing more.
+    /// The peer has closed the session or the connection.
     at_end: bool,
 }
 
 /// The result of reading ciphertext.
 enum Fill {
-    /// Ciphertext was read. `short`: the socket is empty.
+    /// Ciphertext was read. `short`: less than the inbox holds, so the socket is empty.
     Some {
         short: bool,
     },
@@ -71,7 +72,7 @@ enum Fill {
     End,
 }
 
-/// Returns the IANA name of a cipher suite; rustls marks those of TLS 1.3.
+/// Returns the IANA name of a cipher suite. The names of rustls have the prefix `TLS13_` for suites of TLS 1.3.
 fn iana_name(suite: CipherSuite) -> String {
     format!("{suite:?}").replacen("TLS13_", "TLS_", 1)
 }
@@ -88,11 +89,12 @@ impl Session {
         }
     }
 
-    /// Continues the handshake. To be called when the TCP connection is open, and then whenever the socket is ready, until
-    /// it returns `Ready`.
+    /// Continues the handshake. Call it when the TCP connection is open, and then whenever the socket is ready, until it
+    /// returns `Ready`.
     ///
     /// # Errors
-    /// The socket's error or the cause for which the handshake failed. An alert for the peer was sent if the socket took it.
+    /// The socket's error, or the cause of a failed handshake. In the second case an alert was sent to the peer, if the
+    /// socket accepted it without blocking.
     pub fn handshake(&mut self, socket: &mut (impl Read + Write)) -> Result<Poll<SessionInfo>, SessionError> {
         loop {
             let flushed = self.flush(socket)?;
@@ -113,7 +115,7 @@ impl Session {
         }
     }
 
-    /// Reads plaintext into `buf`, which is not empty.
+    /// Reads plaintext into `buf`, which must not be empty.
     ///
     /// # Errors
     /// The socket's error or a failure of TLS, an alert of the peer included.
@@ -135,7 +137,7 @@ impl Session {
             match self.fill(socket) {
                 Ok(Fill::Some { short }) => emptied = short,
                 Ok(Fill::WouldBlock) => emptied = true,
-                // Bytes that were decrypted before are returned first.
+                // Returns bytes that are decrypted already. The next call reports the end of the connection.
                 Ok(Fill::End) if count > 0 => return Ok(Received::Bytes { count, drained: false }),
                 Err(_) if count > 0 => return Ok(Received::Bytes { count, drained: false }),
                 Ok(Fill::End) => return Ok(Received::End),
@@ -151,8 +153,8 @@ impl Session {
         })
     }
 
-    /// Encrypts bytes from the front of `slices` into the session's own memory. Returns their number, 0 while earlier bytes
-    /// fill it. The caller may reuse its memory at once.
+    /// Encrypts bytes from the front of `slices` into the session's buffer. Returns their number, which is 0 while earlier
+    /// bytes fill the buffer. The caller may reuse the memory of `slices` at once.
     ///
     /// # Errors
     /// A failure of TLS.
@@ -160,7 +162,7 @@ impl Session {
         Ok(self.conn.writer().write_vectored(slices)?)
     }
 
-    /// Passes encrypted bytes to the socket. Returns true when it has taken all of them.
+    /// Writes encrypted bytes to the socket. Returns true if the socket has accepted all of them.
     ///
     /// # Errors
     /// The socket's error.
@@ -177,10 +179,10 @@ impl Session {
         Ok(true)
     }
 
-    /// Announces the end of the session to the peer (close_notify), as far as the socket takes it at once.
+    /// Sends close_notify to the peer, if the socket accepts it without blocking.
     pub fn close(&mut self, socket: &mut impl Write) {
         self.conn.send_close_notify();
-        // The connection ends in either case.
+        // The caller closes the connection in either case.
         let _ = self.flush(socket);
     }
 
@@ -207,7 +209,8 @@ impl Session {
                 // The peer has closed the session.
                 Ok(0) => break,
                 Ok(n) => count += n,
-                // UnexpectedEof: the peer has closed the connection without close_notify. The frames show what is missing.
+                // UnexpectedEof: the peer has closed the connection without close_notify. Truncation needs no check
+                // here: the length prefixes of Kafka's responses reveal it.
                 Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::UnexpectedEof) => break,
                 Err(e) => return Err(e.into()),
             }
@@ -238,7 +241,7 @@ impl Session {
         }
     }
 
-    /// Decrypts a part of the inbox, about one record. Sends an alert when that fails.
+    /// Decrypts a part of the inbox, about one record. Sends an alert on failure.
     fn decrypt(&mut self, socket: &mut impl Write) -> Result<(), SessionError> {
         let mut ciphertext = self.inbox.get(self.start..self.end).unwrap_or_default();
         let consumed = self.conn.read_tls(&mut ciphertext)?;

@@ -1,4 +1,4 @@
-//! The settings of TLS, and the certificates, keys and lists that they name.
+//! The TLS settings of a client, and the certificates, keys and revocation lists that they name.
 
 use std::fmt;
 use std::fs;
@@ -15,17 +15,17 @@ use crate::names;
 use crate::roots::CaStore;
 use crate::verify::{RevocationLists, VerifyCallback};
 
-/// Largest file that is read.
+/// Maximum size of a file that is read, in bytes.
 const MAX_FILE: u64 = 16 << 20;
 
-/// The settings of a client's TLS; each field is the property of the same name, with `None` for one that is not set.
+/// The TLS settings of a client. Each field is the property in its comment; `None` if the property is not set.
 #[derive(Clone, Default)]
 pub struct Settings {
     /// `ssl.ca.location`: a file, a directory, or `probe`.
     pub ca_location: Option<String>,
     /// `ssl.ca.pem`.
     pub ca_pem: Option<String>,
-    /// Certificates of CAs from memory; excludes the other two.
+    /// Certificates of CAs from memory. The configuration does not permit it together with the two properties above.
     pub ca: Option<Certificates>,
     /// `ssl.crl.location`.
     pub crl_location: Option<String>,
@@ -83,7 +83,7 @@ pub struct SettingsError {
 
 impl fmt::Display for SettingsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // librdkafka's words before the colon: programs look for them.
+        // The text before the colon is librdkafka's: programs search for it.
         write!(f, "{} failed: {}", self.property, self.text)
     }
 }
@@ -107,7 +107,7 @@ pub(crate) struct Identity {
     pub(crate) key_property: &'static str,
 }
 
-/// Certificates, keys and lists as the settings' files have them now.
+/// The certificates, keys and revocation lists that were loaded from the sources in the settings.
 pub(crate) struct Material {
     pub(crate) roots: CaStore,
     pub(crate) revocation: Option<RevocationLists>,
@@ -117,7 +117,7 @@ pub(crate) struct Material {
 }
 
 impl Settings {
-    /// Reads everything that the settings name.
+    /// Loads everything that the settings name.
     pub(crate) fn load(&self) -> Result<Material, SettingsError> {
         let mut warnings = Vec::new();
         Ok(Material {
@@ -196,8 +196,8 @@ impl Settings {
         Ok(Some(lists))
     }
 
-    /// Returns certificate and key. Of several sources the last in the order memory, location, pem, keystore is used, as
-    /// in librdkafka; each that is set must be readable.
+    /// Returns the client's certificate and key. If several sources are set, uses the last in the order memory, location,
+    /// pem, keystore, as librdkafka does. All sources that are set must be readable.
     fn load_identity(&self) -> Result<Option<Identity>, SettingsError> {
         let mut chain = self.certificate.as_ref().map(|c| (CERTIFICATE, c.to_vec()));
         let mut key = self.key.as_ref().map(|k| (KEY, k.clone_key()));
@@ -268,7 +268,8 @@ impl Settings {
         }
     }
 
-    /// Returns the cryptography with the cipher suites and curves of the settings. Texts for the log go to `warnings`.
+    /// Returns a provider of cryptography with the cipher suites and curves of the settings. Adds texts for the log to
+    /// `warnings`.
     pub(crate) fn provider(&self, warnings: &mut Vec<String>) -> Result<CryptoProvider, SettingsError> {
         let mut provider = rustls::crypto::aws_lc_rs::default_provider();
         if let Some(list) = &self.cipher_suites {
@@ -300,7 +301,7 @@ const CERTIFICATE: &str = "ssl_certificate";
 const KEY: &str = "ssl_key";
 const KEY_PASSWORD: &str = "ssl.key.password";
 
-/// Reads a file.
+/// Reads a file of at most [`MAX_FILE`] bytes.
 fn read(property: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> {
     let fail = |e: std::io::Error| {
         let text = e.to_string();
@@ -317,7 +318,7 @@ fn read(property: &'static str, path: &str) -> Result<Vec<u8>, SettingsError> {
     fs::read(path).map_err(fail)
 }
 
-/// Returns the end of an error's text that names the password's property, where the password is at fault.
+/// Returns a hint that names the password's property if the password is the cause of the error, otherwise an empty text.
 fn password_hint(cause: &MaterialError, property: &str) -> String {
     match cause.kind() {
         MaterialErrorKind::PasswordNeeded | MaterialErrorKind::WrongPassword => format!(": check {property}"),

@@ -1,12 +1,12 @@
-//! Writes to sockets that raise no signal.
+//! Writes to sockets without SIGPIPE.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::os::fd::AsFd;
 
 use socket2::SockRef;
 
-/// Makes writes return an error where the peer is gone, without SIGPIPE: handling of signals belongs to the application.
-/// Systems without this flag have a socket option.
+/// Flags of send(2) with which a write to a closed connection returns EPIPE and raises no SIGPIPE, since signal handling
+/// belongs to the application. Apple's systems have no such flag, but a socket option.
 #[cfg(not(target_vendor = "apple"))]
 const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
 #[cfg(target_vendor = "apple")]

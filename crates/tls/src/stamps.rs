@@ -1,13 +1,13 @@
-//! The state of files, for the detection of changes.
+//! Detects changed files by size, time of modification and inode.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Most entries of a directory that are looked at.
+/// Maximum number of entries of a directory that are checked.
 const MAX_ENTRIES: usize = 4096;
 
-/// The state of a file: a file that is replaced or written has another one.
+/// The state of a file. It differs after the file was written or replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Stamp {
     size: u64,
@@ -35,12 +35,12 @@ fn inode(_: &Metadata) -> u64 {
     0
 }
 
-/// The states of files and of the entries of directories, links followed.
+/// The states of files and of the entries of directories; symbolic links are followed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Stamps(Vec<Option<Stamp>>);
 
 impl Stamps {
-    /// Looks at the files and directories.
+    /// Returns the current states of these files and directories. A file that does not exist has none.
     pub(crate) fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let mut stamps = Vec::new();
         for path in paths {

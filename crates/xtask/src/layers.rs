@@ -1,6 +1,5 @@
-//! The layering check: crates and modules import only downwards, and the clock,
-//! threads and sockets are named only where `layers.toml` lets them be. The C++ face
-//! includes only the public C header.
+//! Checks the layering: crates and modules import only from lower layers, and only files that `layers.toml` permits name the
+//! clock, threads and sockets. The C++ face includes only the public C header.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -10,17 +9,17 @@ use crate::modules::CrateModules;
 use crate::source::{self, NamedPath};
 use crate::{cycles, modules};
 
-/// A crate's modules of what its unit tests share: outside the rows, for tests only.
+/// Modules with code that a crate's unit tests share. They are in no row of `layers.toml`; only tests may import them.
 const TESTS: [&str; 2] = ["tests", "test_kit"];
 
-/// `layers.toml`, checked for its form.
+/// The contents of `layers.toml`.
 #[derive(Debug, Default)]
 struct Rules {
     /// Crate folder → crate folders it may depend on.
     crates: BTreeMap<String, BTreeSet<String>>,
     /// Crate folder → its modules' rules.
     modules: BTreeMap<String, ModuleRules>,
-    /// Crate folder → number of its modules that may import one another in cycles.
+    /// Crate folder → maximum number of its modules that are in import cycles.
     cycles: BTreeMap<String, usize>,
     forbidden: Vec<Forbidden>,
 }
@@ -34,14 +33,22 @@ struct ModuleRules {
 /// Paths that only some files may name.
 #[derive(Debug)]
 struct Forbidden {
+    /// A name for the paths, for findings.
     what: String,
+    /// The reason, for findings.
     why: String,
+    /// The paths by their segments.
     paths: Vec<Vec<String>>,
+    /// Files and folders in which the paths are forbidden.
     within: Vec<String>,
+    /// Exceptions from `within`.
     except: Vec<String>,
 }
 
 /// Checks the whole repository.
+///
+/// # Errors
+/// The findings, or a file that cannot be read.
 pub(crate) fn run(args: &[String]) -> Result<(), String> {
     if !args.is_empty() {
         return Err("layers takes no arguments".into());
@@ -74,8 +81,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
 const CPP_FACE: &str = "cpp";
 const CPP_INCLUDES: &[&str] = &["rdkafka.h", "rdkafkacpp.h"];
 
-/// Returns a finding for each include of a C++ source other than C++'s own headers, the public interface and the
-/// headers beside it.
+/// Returns a finding for each include of a C++ source that is not a header of the C++ library, a public header or a header
+/// in the same folder.
 fn check_includes(file: &Path, text: &str, files: &[PathBuf]) -> Vec<String> {
     let mut findings = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -141,7 +148,7 @@ impl Rules {
         Ok(findings)
     }
 
-    /// Returns a finding for each import through a re-export of a module that is not below the importing one.
+    /// Returns a finding for each import that reaches, through a re-export, a module that is not below the importing one.
     fn check_re_exports(&self, crates: &BTreeMap<String, CrateModules>) -> Vec<String> {
         let mut findings = Vec::new();
         for (name, rules) in &self.modules {
@@ -200,7 +207,7 @@ impl Rules {
         let Some(rules) = self.modules.get(&name) else {
             return;
         };
-        // The crate's root declares and re-exports: it is above all rows.
+        // The crate's root may import every module, because it declares and re-exports them.
         let Some(own) = module.first() else { return };
         if TESTS.contains(&own.as_str()) || own.ends_with("_tests") {
             return;
@@ -216,7 +223,7 @@ impl Rules {
             let Some(target) = imported_module(&module, path) else {
                 continue;
             };
-            // A name that the root re-exports, see `check_re_exports`.
+            // An item that the root re-exports; `check_re_exports` checks it.
             if target.starts_with(char::is_uppercase) {
                 continue;
             }
@@ -308,7 +315,7 @@ fn strings(value: &toml::Value) -> Result<Vec<String>, String> {
     array.iter().map(one).collect()
 }
 
-/// Returns whether `segments` contains `pattern`, in one piece.
+/// Returns whether `segments` contains the segments of `pattern` one after another.
 fn names(segments: &[String], pattern: &[String]) -> bool {
     segments.windows(pattern.len()).any(|window| window == pattern)
 }
@@ -333,8 +340,8 @@ fn crate_and_module(file: &Path) -> Option<(String, Vec<String>)> {
     Some((name.clone(), module))
 }
 
-/// Returns the top-level module that `path`, written in `module`, leads to; none when it
-/// stays outside the crate or names only the crate's root.
+/// Returns the top-level module of this crate that `path`, written in `module`, leads to; `None` for a path into another
+/// crate, or to the crate's root.
 fn imported_module(module: &[String], path: &NamedPath) -> Option<String> {
     let (first, rest) = path.segments.split_first()?;
     if first == "crate" {
@@ -359,7 +366,7 @@ fn imported_module(module: &[String], path: &NamedPath) -> Option<String> {
     }
 }
 
-/// Checks the dependencies that the crates' manifests name.
+/// Adds a finding for each dependency between crates that `layers.toml` does not allow.
 fn check_crates(root: &Path, rules: &Rules, files: &[PathBuf], findings: &mut Vec<String>) -> Result<(), String> {
     let mut manifests = BTreeMap::new();
     let mut folder_of = BTreeMap::new();
@@ -499,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tests_share_is_for_tests() {
+    fn only_tests_may_import_shared_test_modules() {
         for text in ["use crate::tests::world;", "use crate::test_kit::World;"] {
             assert_eq!(findings("crates/core/src/producer/sender.rs", text).len(), 1);
             assert!(findings("crates/core/src/producer/sender/tests.rs", text).is_empty());

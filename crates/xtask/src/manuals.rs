@@ -1,24 +1,26 @@
-//! Documents that are generated from tables.
+//! Generates documents from tables of the crate `ottla-core`.
 //!
-//! The tables live in the crate `ottla-core`, whose examples print them; running those, rather than depending on the crate,
-//! keeps the other checks independent of whether the client compiles.
+//! Examples of that crate print the documents. This program runs the examples as separate processes and does not depend on
+//! the crate, so that the other checks work even while the client does not compile.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A document, and what it comes from.
+/// A generated document and its source.
 struct Manual {
     file: &'static str,
     /// The example of `ottla-core` that prints it.
     example: &'static str,
+    /// The name of the table, for errors.
     table: &'static str,
+    /// The subcommand of `cargo xtask` that writes the document.
     command: &'static str,
 }
 
-/// Writes `docs/CONFIGURATION.md`; with `--check`, compares it with the file instead.
+/// Generates `docs/CONFIGURATION.md`. With `--check`, compares the file with the generated text instead of writing it.
 ///
 /// # Errors
-/// The client does not compile, the file cannot be read or written, or, with `--check`, it differs.
+/// The client does not compile, the file cannot be read or written, or, with `--check`, the file differs.
 pub(crate) fn configuration(args: &[String]) -> Result<(), String> {
     Manual {
         file: "docs/CONFIGURATION.md",
@@ -29,10 +31,10 @@ pub(crate) fn configuration(args: &[String]) -> Result<(), String> {
     .run(args)
 }
 
-/// Writes `docs/STATISTICS.md`; with `--check`, compares it with the file instead.
+/// Generates `docs/STATISTICS.md`. With `--check`, compares the file with the generated text instead of writing it.
 ///
 /// # Errors
-/// As of [`configuration`].
+/// As for [`configuration`].
 pub(crate) fn statistics(args: &[String]) -> Result<(), String> {
     Manual {
         file: "docs/STATISTICS.md",
@@ -57,18 +59,19 @@ impl Manual {
         if !check {
             return std::fs::write(&path, manual).map_err(|e| format!("{file}: {e}"));
         }
-        let there = std::fs::read_to_string(&path).map_err(|e| format!("{file}: {e}"))?;
-        if there == manual {
+        let current = std::fs::read_to_string(&path).map_err(|e| format!("{file}: {e}"))?;
+        if current == manual {
             return Ok(());
         }
-        let different = there.lines().zip(manual.lines()).position(|(old, new)| old != new);
-        let line = different.unwrap_or_else(|| there.lines().count().min(manual.lines().count())) + 1;
+        let different = current.lines().zip(manual.lines()).position(|(old, new)| old != new);
+        let line = different.unwrap_or_else(|| current.lines().count().min(manual.lines().count())) + 1;
         let table = self.table;
         Err(format!(
             "{file}:{line}: differs from the {table}; run `cargo xtask {command}`"
         ))
     }
 
+    /// Returns the text that the example prints.
     fn print(&self, root: &Path) -> Result<String, String> {
         let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
             .args(["run", "-q", "-p", "ottla-core", "--example", self.example])

@@ -1,8 +1,8 @@
 //! The modules of a crate: their imports, definitions and inherent `impl` blocks, without test code.
 //!
-//! A name is resolved through `use` declarations, re-exports and globs to the module that defines it. Names that a
-//! macro generates resolve to the module that the path names. Code under `#[cfg(test)]` and files of tests are left
-//! out.
+//! A name is resolved through `use` declarations, re-exports and globs to the module that defines it. The parser does not
+//! expand macros: a name that a macro generates resolves to the module that its path names. Code under `#[cfg(test)]` and
+//! test files are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::source::{self, Kind, Token};
 /// A module's path from the crate's `src` folder; empty for the crate's root.
 pub(crate) type ModulePath = Vec<String>;
 
-/// Maximum number of re-exports that a name is followed through.
+/// Maximum number of re-exports that the resolution of a name follows.
 const HOPS_MAX: usize = 12;
 
 /// The modules of one crate.
@@ -26,13 +26,13 @@ pub(crate) struct CrateModules {
 pub(crate) struct Module {
     pub(crate) file: PathBuf,
     pub(crate) impls: Vec<Impl>,
-    /// Number of leading segments of the module's path that lead to the root of its crate or binary.
+    /// Number of leading segments of the module's path that name the root of its library or program.
     root: usize,
     uses: Vec<Use>,
     paths: Vec<PathUse>,
-    /// Names that the module defines, those of its file's inline modules included.
+    /// Names that the module defines, including those of inline modules in its file.
     items: BTreeSet<String>,
-    /// Identifiers outside of `use` declarations, except fields and methods, each with a line.
+    /// Identifiers outside of `use` declarations, except fields and methods, each with the line of its first use.
     idents: BTreeMap<String, usize>,
     /// Child modules that exist only in tests.
     test_children: Vec<String>,
@@ -41,7 +41,9 @@ pub(crate) struct Module {
 /// An inherent `impl` block.
 #[derive(Debug)]
 pub(crate) struct Impl {
+    /// The path of the type.
     path: Vec<String>,
+    /// The inline modules around the block.
     modules: Vec<String>,
 }
 
@@ -53,6 +55,7 @@ struct Use {
     name: Option<String>,
     public: bool,
     line: usize,
+    /// The inline modules around the declaration.
     modules: Vec<String>,
 }
 
@@ -61,6 +64,7 @@ struct Use {
 struct PathUse {
     path: Vec<String>,
     line: usize,
+    /// The inline modules around the path.
     modules: Vec<String>,
 }
 
@@ -117,7 +121,7 @@ impl CrateModules {
             .map(|(file, text)| (path_in_src(file), file, text))
             .collect();
         let has_lib = inner.iter().any(|(path, ..)| *path == ["lib.rs"]);
-        // Folders with a main.rs are roots, and each file in bin/ is one.
+        // Roots of programs: folders with a main.rs, and each file in bin/.
         let mut roots: Vec<ModulePath> = Vec::new();
         for (path, ..) in &inner {
             match path.as_slice() {
@@ -143,7 +147,7 @@ impl CrateModules {
             let mut parsed = Module::parse(&tokens);
             parsed.file = file.clone();
             parsed.root = root.unwrap_or(0);
-            // A library's and a program's root share the folder.
+            // lib.rs and main.rs in one folder have the same module path.
             match crate_modules.modules.get_mut(&module) {
                 Some(other) => other.merge(parsed),
                 None => {
@@ -166,7 +170,7 @@ impl CrateModules {
             .retain(|path, _| !tests.iter().any(|test| path.starts_with(test)));
     }
 
-    /// Computes which module imports which. A re-export that its own file does not use is no import.
+    /// Returns the imports between the modules. A re-export counts as an import only if its own file uses the name.
     pub(crate) fn imports(&self) -> Imports {
         let mut imports = Imports::new();
         for (path, module) in &self.modules {
@@ -198,7 +202,7 @@ impl CrateModules {
         imports
     }
 
-    /// Adds an import for each identifier of `module` that the glob `declared` binds.
+    /// Calls `add` for each identifier in `module` that the glob import `declared` binds.
     fn glob_imports(
         &self,
         path: &[String],
@@ -207,7 +211,7 @@ impl CrateModules {
         add: &mut impl FnMut(Option<Target>, usize, &[String]),
     ) {
         let Some(Target::Module(from)) = self.resolve(path, &declared.modules, &declared.path) else {
-            // All variants of an enum, or another crate's names.
+            // The glob imports the variants of an enum, or names of another crate.
             add(
                 self.resolve(path, &declared.modules, &declared.path),
                 declared.line,
@@ -238,11 +242,13 @@ impl CrateModules {
         }
     }
 
-    /// Resolves `path`, written in `module` inside its inline modules `inline`; none for a path into another crate.
+    /// Resolves `path`, written in `module` inside its inline modules `inline`. Returns `None` for a path into another
+    /// crate.
     fn resolve(&self, module: &[String], inline: &[String], path: &[String]) -> Option<Target> {
         self.resolve_after(module, inline, path, 0)
     }
 
+    /// As [`resolve`](Self::resolve), after `hops` re-exports.
     fn resolve_after(&self, module: &[String], inline: &[String], path: &[String], hops: usize) -> Option<Target> {
         let (first, mut rest) = path.split_first()?;
         let root = self.modules.get(module)?.root;
@@ -259,7 +265,7 @@ impl CrateModules {
                     all.pop()?;
                     rest = further;
                 }
-                // The inline modules that are left belong to the file.
+                // Inline modules that `super` has not left are part of the file's module.
                 all.truncate(module.len());
                 all
             }
@@ -279,7 +285,7 @@ impl CrateModules {
         Some(Target::Module(here))
     }
 
-    /// Finds `name` in the scope of `module`.
+    /// Finds `name` in the scope of `module`, after `hops` re-exports.
     fn lookup(&self, module: &[String], name: &str, hops: usize) -> Option<Target> {
         let child: ModulePath = module
             .iter()
@@ -298,7 +304,7 @@ impl CrateModules {
             return None;
         }
         for declared in scope.uses.iter().filter(|u| u.name.as_deref() == Some(name)) {
-            // `use name;` binds the name to itself.
+            // `use name;` imports another crate, and would lead back here.
             if declared.path.len() > 1 {
                 return self.resolve_after(module, &declared.modules, &declared.path, hops + 1);
             }
@@ -349,10 +355,11 @@ impl Module {
     }
 }
 
+/// A pass over the tokens of one file.
 struct Scan<'a> {
     tokens: &'a [Token],
     module: Module,
-    /// Inline modules that are open.
+    /// The inline modules around the current token.
     inline: Vec<String>,
 }
 
@@ -393,11 +400,11 @@ impl Scan<'_> {
         }
     }
 
-    /// Reads what begins with the identifier at `at`; returns the position after it.
+    /// Reads the declaration or path that begins with the identifier at `at`. Returns the position after it.
     fn word(&mut self, at: usize, word: &str, at_top: bool) -> usize {
         let next = self.ident(at + 1).map(str::to_owned);
         match (word, next) {
-            // `use<..>` in a type is no declaration.
+            // `use<..>` in a type is a capture list, not a declaration.
             ("use", _) if self.kind(at + 1) != Some(&Kind::Punct('<')) => return self.use_declaration(at),
             ("fn" | "struct" | "enum" | "union" | "trait" | "type" | "const" | "static" | "mod", Some(name))
                 if at_top && name != "fn" =>
@@ -416,7 +423,7 @@ impl Scan<'_> {
         self.path(at)
     }
 
-    /// Reads a path in an expression or a type.
+    /// Reads a path in an expression or a type. Returns the position after it.
     fn path(&mut self, at: usize) -> usize {
         let after_dot = at > 0 && self.kind(at - 1) == Some(&Kind::Punct('.'));
         let (path, end) = self.segments(at);
@@ -435,7 +442,7 @@ impl Scan<'_> {
         end
     }
 
-    /// Reads identifiers joined by `::`; returns them and the position after them.
+    /// Reads identifiers joined by `::`. Returns them and the position after them.
     fn segments(&self, mut at: usize) -> (Vec<String>, usize) {
         let mut path = Vec::new();
         while let Some(name) = self.ident(at) {

@@ -1,4 +1,4 @@
-//! Metadata calls of the application.
+//! Calls of the application that request metadata, such as `rd_kafka_metadata()`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::reply::Reply;
 use crate::request::Attempts;
 use crate::sys::{Instant, earliest};
 
-/// The pause after a request that could not be sent.
+/// Backoff after a request that could not be sent.
 const SEND_RETRY: Duration = Duration::from_millis(100);
 
 /// The topics of a metadata call.
@@ -19,7 +19,7 @@ const SEND_RETRY: Duration = Duration::from_millis(100);
 pub enum MetadataScope {
     /// Every topic of the cluster.
     AllTopics,
-    /// The topics that the client has handles of.
+    /// The topics that the application has created handles for.
     KnownTopics,
     /// These topics.
     Topics(Vec<String>),
@@ -32,29 +32,29 @@ pub struct MetadataReply {
     pub response: MetadataResponse,
     /// The broker that responded.
     pub orig_node: i32,
-    /// Its `host:port/id`.
+    /// The name of that broker, `host:port/id`.
     pub orig_name: String,
 }
 
 /// The reply of a metadata call.
 pub(super) type CallReply = Arc<Reply<Result<MetadataReply, Error>>>;
 
-/// A metadata call under way.
+/// A metadata call in progress.
 #[derive(Debug)]
 pub(super) struct Call {
     scope: MetadataScope,
     deadline: Instant,
     reply: CallReply,
     last_error: Option<Error>,
-    /// Suspended while a request is in flight that is not late.
+    /// The schedule of requests. Suspended while a request is in flight, until that request is late.
     attempts: Attempts,
 }
 
-/// The result of a metadata call on its way to the caller.
+/// The result of a metadata call, not yet delivered to the caller.
 #[derive(Debug)]
 pub struct Answer {
     reply: CallReply,
-    /// Boxed: other changes are small.
+    /// Boxed because this type is a variant of `Change`, whose other variants are small.
     answer: Box<MetadataReply>,
 }
 
@@ -71,8 +71,10 @@ impl Call {
         self.reply.fill(Err(error));
     }
 
-    /// Returns the error of a call whose deadline has passed: no broker was connected, its requests failed, or the broker
-    /// is slow. `last_failure` is the last failure of a connection, unless a request was sent.
+    /// Returns the error of a call whose deadline has passed:
+    /// - the error of its last failed request, if a request has failed;
+    /// - a transport error if no request was sent; its text has `last_failure`, the last failure of a connection;
+    /// - otherwise a timeout: the broker did not answer.
     pub(super) fn timeout_error(&self, was_sent: bool, last_failure: Option<&Error>) -> Error {
         match (&self.last_error, last_failure) {
             (Some(error), _) => error.clone(),
@@ -92,7 +94,7 @@ impl Call {
     }
 }
 
-/// The metadata calls under way.
+/// The metadata calls in progress.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     calls: BTreeMap<u64, Call>,
@@ -130,7 +132,7 @@ impl Calls {
         self.calls.get(&id).map(|call| &call.scope)
     }
 
-    /// Notes an attempt to send a request.
+    /// Records the result of an attempt to send a request.
     pub(super) fn on_sent(&mut self, now: Instant, id: u64, result: Result<(), Error>) {
         let Some(call) = self.calls.get_mut(&id) else { return };
         match result {
@@ -142,14 +144,15 @@ impl Calls {
         }
     }
 
-    /// Has another request sent: the one in flight is late.
+    /// Makes another request due at once, because the one in flight is late.
     pub(super) fn on_late(&mut self, now: Instant, id: u64) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.attempts.hasten(now);
         }
     }
 
-    /// Notes a failed request. `pause` is the time until the next one, `None` while another one is in flight.
+    /// Records a failed request. `pause` is the time until the next one; `None` while another request of the call is in
+    /// flight.
     pub(super) fn on_failed(&mut self, now: Instant, id: u64, error: Error, pause: Option<Duration>) {
         if let Some(call) = self.calls.get_mut(&id) {
             call.last_error = Some(error);
@@ -159,7 +162,7 @@ impl Calls {
         }
     }
 
-    /// Ends a call. Returns its result for delivery.
+    /// Ends a call with a response. Returns the result, which the caller must deliver; `None` if the call has ended before.
     pub(super) fn on_answered(&mut self, id: u64, answer: MetadataReply) -> Option<Answer> {
         let call = self.calls.remove(&id)?;
         Some(Answer {
@@ -168,7 +171,7 @@ impl Calls {
         })
     }
 
-    /// Returns the next deadline, and the next attempt after `now`.
+    /// Returns the time of the next deadline or attempt after `now`, whichever is earlier.
     pub(super) fn next_wake(&self, now: Instant) -> Option<Instant> {
         let deadline = self.calls.values().map(|call| call.deadline).min();
         let attempt = self.calls.values().map(|call| call.attempts.next_at()).min();

@@ -1,4 +1,4 @@
-//! Concurrent attempts at the addresses of one broker (RFC 8305, "Happy Eyeballs").
+//! Concurrent connection attempts to the addresses of one broker (RFC 8305, "Happy Eyeballs").
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -7,24 +7,27 @@ use std::time::Duration;
 use super::net::ConnId;
 use crate::sys::{Instant, earliest};
 
-/// Time that an attempt has before the next address is tried concurrently ("Connection Attempt Delay" of RFC 8305).
+/// Delay between the start of an attempt and the concurrent attempt at the next address ("Connection Attempt Delay" of
+/// RFC 8305).
 pub(super) const HEAD_START: Duration = Duration::from_millis(250);
 
-/// An attempt in progress.
+/// A connection attempt in progress.
 #[derive(Debug)]
 pub(super) struct Runner {
     pub(super) conn: ConnId,
     pub(super) addr: SocketAddr,
+    /// The start of the attempt.
     pub(super) since: Instant,
+    /// The time at which the attempt is given up.
     pub(super) deadline: Instant,
 }
 
-/// The attempts in progress and the addresses that are left.
+/// The attempts in progress and the addresses that were not tried yet.
 #[derive(Debug, Default)]
 pub(super) struct Race {
     runners: Vec<Runner>,
     left: VecDeque<SocketAddr>,
-    /// Time at which the next address is tried beside the others; `None` when only after they have failed.
+    /// Time at which the next address is tried concurrently. `None`: the next address is tried only after a failure.
     next_at: Option<Instant>,
 }
 
@@ -37,30 +40,30 @@ impl Race {
         }
     }
 
-    /// Removes and returns the next address; [`begin`](Self::begin) follows.
+    /// Removes and returns the next address. The caller must start the attempt and pass it to [`begin`](Self::begin).
     pub(super) fn next_addr(&mut self) -> Option<SocketAddr> {
         self.left.pop_front()
     }
 
-    /// Adds an attempt. With `head_start` the next address is tried beside it after that time.
+    /// Adds an attempt that was started. With `head_start`, the next address is tried concurrently after that time.
     pub(super) fn begin(&mut self, runner: Runner, head_start: Option<Duration>) {
         self.next_at = head_start.filter(|_| !self.left.is_empty()).map(|h| runner.since + h);
         self.runners.push(runner);
     }
 
-    /// Removes an attempt that has ended.
+    /// Removes and returns an attempt that has ended.
     pub(super) fn end(&mut self, conn: ConnId) -> Option<Runner> {
         let at = self.runners.iter().position(|r| r.conn == conn)?;
         Some(self.runners.remove(at))
     }
 
-    /// Removes an attempt whose deadline has passed.
+    /// Removes and returns one attempt whose deadline has passed.
     pub(super) fn take_expired(&mut self, now: Instant) -> Option<Runner> {
         let at = self.runners.iter().position(|r| r.deadline <= now)?;
         Some(self.runners.remove(at))
     }
 
-    /// Returns true when it is time to try the next address.
+    /// Returns true when the next address must be tried concurrently.
     pub(super) fn is_next_due(&self, now: Instant) -> bool {
         self.next_at.is_some_and(|at| at <= now)
     }
@@ -70,7 +73,7 @@ impl Race {
         self.runners.is_empty()
     }
 
-    /// Returns true when every address was tried.
+    /// Returns true when no address is left to try.
     pub(super) fn is_exhausted(&self) -> bool {
         self.left.is_empty()
     }
@@ -80,7 +83,7 @@ impl Race {
         &self.runners
     }
 
-    /// Returns the time of the next deadline or attempt.
+    /// Returns the time of the next event: the deadline of an attempt, or the start of the next one.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let first = self.runners.iter().map(|r| r.deadline).min();
         earliest(first, self.next_at)

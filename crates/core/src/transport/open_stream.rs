@@ -9,12 +9,13 @@ use super::stream::{ByteStream, PlainStream, Refused};
 use super::tls::TlsStream;
 use crate::connection::{CloseReason, TlsFailure, TlsPeer};
 
-/// Creates the stream of a socket that connects to the broker of that name, with TLS if it has a peer.
+/// Creates the stream of a socket that connects to the broker with that name (`host:port/id`); with TLS if there is a
+/// [`TlsPeer`].
 pub(super) type StreamFactory =
     Box<dyn Fn(TcpStream, &str, Option<&TlsPeer>) -> Result<Box<dyn ByteStream>, Refused> + Send + Sync>;
 
-/// Returns the factory of a client. Without its TLS, connections with TLS are refused, so that their requests never go out
-/// in plain text.
+/// Returns the factory of a client. If the client has no TLS (`tls` is `None`), refuses connections that require TLS,
+/// so that their requests are never sent in plain text.
 pub(super) fn stream_factory(tls: Option<Arc<ClientTls>>) -> StreamFactory {
     Box::new(move |socket, broker, peer| match (peer, &tls) {
         (None, _) => Ok(PlainStream::open(socket)),

@@ -1,4 +1,4 @@
-//! Connections with TLS: the byte stream, and the look at files of certificates.
+//! Connections with TLS: the byte stream, and checks for changed certificate files (*looks*).
 
 use std::io::IoSlice;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(super) struct TlsStream {
 }
 
 impl TlsStream {
-    /// Returns the stream of a socket that connects to `broker`, `host:port/id`.
+    /// Returns the TLS stream of a socket that connects to `broker` (`host:port/id`).
     pub(super) fn open(
         tls: &ClientTls,
         socket: TcpStream,
@@ -104,15 +104,15 @@ fn tls_failure(failure: Failure) -> TlsFailure {
     }
 }
 
-/// Looks at files of certificates without blocking the caller.
+/// Checks certificate files for changes, and loads changed ones, on a thread of its own.
 pub(super) struct CertificateFiles {
     worker: Worker<Arc<ClientTls>, CertificateRefresh>,
-    /// Looks whose result was not taken.
+    /// Number of looks whose results were not taken yet.
     pending: usize,
 }
 
 impl CertificateFiles {
-    /// Calls `waker` when a result is there.
+    /// Creates the worker, which calls `waker` when a result is available.
     pub(super) fn new(waker: Arc<dyn Waker>) -> Self {
         CertificateFiles {
             worker: Worker::new("ottla-certs", waker, |tls: Arc<ClientTls>| refresh(&tls)),
@@ -120,19 +120,19 @@ impl CertificateFiles {
         }
     }
 
-    /// Begins a look. [`take_results`](Self::take_results) returns the result.
+    /// Begins a look. [`take_results`](Self::take_results) returns its result later.
     pub(super) fn look(&mut self, tls: Arc<ClientTls>) {
         self.pending += 1;
-        // Without a thread the look takes place on this one.
+        // If no thread can be started, the look is performed here and blocks.
         self.worker.submit(tls, |tls, _| refresh(&tls));
     }
 
-    /// Returns whether a look is in progress.
+    /// Returns whether a result is pending.
     pub(super) fn is_looking(&self) -> bool {
         self.pending > 0
     }
 
-    /// Removes and returns the results.
+    /// Removes and returns the results that have arrived.
     pub(super) fn take_results(&mut self) -> Vec<CertificateRefresh> {
         if self.pending == 0 {
             return Vec::new();

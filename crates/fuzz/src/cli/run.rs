@@ -1,4 +1,4 @@
-//! A run: canaries first, then every target for its share of the time.
+//! A fuzzing run: first the canaries, then every target for an equal part of the time.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,11 +10,11 @@ use ottla_fuzz::{CANARIES, Target};
 use crate::engine::{Engine, option};
 use crate::folders;
 
-/// A target gets this much at the least: its seeds have to be run, too.
+/// Minimum time of a target, which has to run its seeds, too.
 const SECONDS_MIN: u64 = 3;
-/// A canary that is not found in this time will not be.
+/// Maximum time in which the bug of a canary must be found.
 const CANARY_SECONDS: u64 = 60;
-/// One input may take this long; a target's usual input takes much less than a millisecond.
+/// Maximum time for one input; a usual input takes much less than a millisecond.
 const INPUT_SECONDS: u64 = 10;
 /// Memory limit of the process in MiB, its corpus included.
 const MEMORY_MB: u64 = 2048;
@@ -23,25 +23,32 @@ const MEMORY_MB: u64 = 2048;
 struct Outcome {
     executions: u64,
     time: Duration,
-    /// Inputs that reached something new.
+    /// Number of inputs added to the corpus because they reached new code.
     found: usize,
+    /// Number of covered edges of the control flow, as the engine prints it.
     edges: String,
     finding: Option<Finding>,
 }
 
+/// A crash, a violated property or an exceeded limit.
 struct Finding {
+    /// The first lines of the engine's report.
     what: String,
     /// The input, unless the engine itself failed.
     input: Option<PathBuf>,
 }
 
+/// Runs the canaries, then `targets` for `seconds` in total, and prints a table.
+///
+/// # Errors
+/// A canary was not found, a target has a finding, or the engine does not run.
 pub(crate) fn run(targets: &[&'static Target], seconds: u64) -> Result<(), String> {
     let engine = Engine::build()?;
     for canary in CANARIES {
         let outcome = one(&engine, canary, CANARY_SECONDS)?;
         let found = outcome.finding.and_then(|finding| finding.input);
         let Some(input) = found else {
-            return Err(format!("{} was not found: this run would show nothing", canary.name));
+            return Err(format!("{} was not found: the engine detects no bugs", canary.name));
         };
         let _ = fs::remove_file(input);
     }
@@ -88,6 +95,7 @@ fn log_of(name: &str) -> Result<PathBuf, String> {
     Ok(folders::logs()?.join(format!("{name}.log")))
 }
 
+/// Runs the engine on one target.
 fn one(engine: &Engine, target: &Target, seconds: u64) -> Result<Outcome, String> {
     let work = folders::work(target)?;
     let before = folders::files(&work).len();
@@ -136,6 +144,7 @@ fn finding(text: &str) -> Finding {
     }
 }
 
+/// Returns the last value that the engine printed for a statistic; 0 without one.
 fn statistic(text: &str, name: &str) -> u64 {
     let line = text.lines().rev().find_map(|line| line.strip_prefix(name));
     line.and_then(|number| number.trim().parse().ok()).unwrap_or(0)

@@ -1,5 +1,5 @@
-//! A producer's life, with transactions or without. An input is its settings and what happens to it, one operation
-//! after the other.
+//! Fuzz targets that run a producer, with or without transactions. An input has the producer's settings, then operations
+//! in order: calls of the application, faults of the network and the cluster, and pauses.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::harness::{Harness, TOPICS, one_of, pause_ms};
 use crate::input::Input;
 use crate::{Seen, Verdict};
 
-/// Messages of one session: more show nothing new.
+/// Maximum number of messages in a session; longer sessions are slower and reach no further code.
 const MESSAGES_MAX: usize = 300;
 /// Maximum delay of a delivery report after the message's timeout, in milliseconds: the timers' resolution and one turn
 /// of the client.
@@ -56,53 +56,60 @@ fn settings(input: &mut Input) -> Vec<(&'static str, String)> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
-    /// A deliberate bug: reports of failure are lost.
+    /// A deliberate bug, which the checks must detect: delivery reports of failed messages are lost.
     Canary,
     Transactional,
 }
 
-/// Properties that a transactional producer cannot change.
+/// Properties that have fixed values in a transactional producer.
 const FIXED: [&str; 3] = ["acks", "enable.idempotence", "retries"];
-/// The longest that any message may take.
+/// `transaction.timeout.ms`, which must not be below any `message.timeout.ms` of [`settings`].
 const TRANSACTION_TIMEOUT_MS: &str = "30000";
 
-/// A message that the producer took.
+/// A message that the producer accepted.
 #[derive(Debug)]
 struct Message {
+    /// Virtual time at which it was produced.
     at_us: u64,
     value: Vec<u8>,
     reports: u32,
 }
 
+/// A producer with the state that the checks need.
 struct Session {
     harness: Harness,
     topics: Vec<Arc<Topic>>,
+    /// The accepted messages by the opaque number of each.
     messages: BTreeMap<usize, Message>,
+    /// Number of messages without a delivery report.
     unreported: usize,
+    /// Number of messages reported as delivered.
     delivered: usize,
+    /// Number of flushes that were begun and not ended.
     flushes: usize,
     purges: Vec<Arc<Reply<()>>>,
-    /// Calls of the transactional API, with the time at which each has to be answered.
+    /// The pending calls of the transactional API, each with the latest time of its reply in microseconds.
     calls: Vec<(u64, TransactionReply)>,
+    /// `message.timeout.ms` in microseconds.
     timeout_us: u64,
     kind: Kind,
 }
 
 pub(super) fn run(data: &[u8]) -> Verdict {
-    live(data, Kind::Plain)
+    run_session(data, Kind::Plain)
 }
 
-/// A session with an application that ignores failed messages.
+/// Runs a session whose application ignores failed messages.
 pub(super) fn canary(data: &[u8]) -> Verdict {
-    live(data, Kind::Canary)
+    run_session(data, Kind::Canary)
 }
 
-/// With calls of the transactional API at any time.
+/// Runs a session with calls of the transactional API in any order.
 pub(super) fn transactions(data: &[u8]) -> Verdict {
-    live(data, Kind::Transactional)
+    run_session(data, Kind::Transactional)
 }
 
-fn live(data: &[u8], kind: Kind) -> Verdict {
+fn run_session(data: &[u8], kind: Kind) -> Verdict {
     let mut input = Input::new(data);
     let seed = input.byte();
     let mut settings = settings(&mut input);
@@ -142,7 +149,7 @@ fn live(data: &[u8], kind: Kind) -> Verdict {
     };
     while !input.is_empty() && !session.harness.is_finished() {
         session.operation(&mut input);
-        session.look_at_calls();
+        session.check_calls();
         session.harness.result()?;
     }
     session.end(timeout_ms)
@@ -162,7 +169,7 @@ impl Session {
             11 => self.harness.cluster_fault(input),
             12 => self.purge(input),
             13 => self.flush(input),
-            14 => self.listen(),
+            14 => self.take_reports(),
             16.. => self.call(input),
             _ => {
                 if input.below(4) == 3 {
@@ -173,24 +180,26 @@ impl Session {
         self.harness.settle();
     }
 
+    /// Produces one message or several. The bits of one byte of the input choose the topic (bits 0 and 1), the partition
+    /// (2 and 3), the size (4), a payload that is lent, with key and header (5), and the number of messages (6 and 7).
     fn produce(&mut self, input: &mut Input) {
-        let what = input.byte();
-        let topic = usize::from(what & 3).min(TOPICS.len() - 1);
+        let options = input.byte();
+        let topic = usize::from(options & 3).min(TOPICS.len() - 1);
         let Some(topic) = self.topics.get(topic).cloned() else {
             return;
         };
-        let partition = match what >> 2 & 3 {
+        let partition = match options >> 2 & 3 {
             3 => PARTITION_UA,
             n => i32::from(n),
         };
-        for _ in 0..1 + usize::from(what >> 6) * 3 {
+        for _ in 0..1 + usize::from(options >> 6) * 3 {
             if self.messages.len() >= MESSAGES_MAX {
                 return;
             }
             let number = self.messages.len() + 1;
             let mut value = number.to_be_bytes().to_vec();
-            value.resize(8 + usize::from(what & 16) * 20, b'v');
-            let lent = what & 32 != 0;
+            value.resize(8 + usize::from(options & 16) * 20, b'v');
+            let lent = options & 32 != 0;
             let header = [(b"header".as_slice(), None)];
             let record = Record {
                 key: lent.then_some(b"key"),
@@ -223,7 +232,7 @@ impl Session {
         }
     }
 
-    /// A call of the transactional API, whether it has its place now or not.
+    /// Makes a call of the transactional API, whether or not the state permits it.
     fn call(&mut self, input: &mut Input) {
         let call = match input.below(5) {
             0 => TransactionCall::Init,
@@ -252,8 +261,8 @@ impl Session {
             .push((self.harness.now_us + (timeout_ms + SLACK_MS) * 1000, reply));
     }
 
-    /// Calls are answered in time.
-    fn look_at_calls(&mut self) {
+    /// Checks that every call of the transactional API has a reply in time.
+    fn check_calls(&mut self) {
         let now_us = self.harness.now_us;
         self.calls.retain(|(_, reply)| reply.try_take().is_none());
         if let Some((by_us, _)) = self.calls.iter().find(|(by_us, _)| *by_us < now_us) {
@@ -288,8 +297,8 @@ impl Session {
         }
     }
 
-    /// Takes the reports and counts them.
-    fn listen(&mut self) {
+    /// Takes the delivery reports from the queue and checks them.
+    fn take_reports(&mut self) {
         while let Some(event) = self.harness.shared.main_queue.pop(Some(Duration::ZERO)) {
             let Event::Delivery(delivery) = event else {
                 continue;
@@ -322,7 +331,7 @@ impl Session {
         }
     }
 
-    /// Checks that, without further faults, all messages are reported in time and nothing is left.
+    /// Checks that without further faults all messages are reported in time, all calls are answered and the client ends.
     fn end(mut self, timeout_ms: u64) -> Verdict {
         if !self.harness.is_finished() {
             self.harness.restore_cluster();
@@ -336,15 +345,15 @@ impl Session {
             if !harness.run_without_faults(timeout_ms + SLACK_MS, outstanding) {
                 let held = harness.shared.producer.as_ref().map_or(0, |a| a.outstanding());
                 harness.violate(format!(
-                    "{held} messages are held {timeout_ms} ms after all went right again"
+                    "{held} messages are held {timeout_ms} ms after the faults have stopped"
                 ));
             }
             self.harness.result()?;
         }
         self.harness.send(Command::Terminate);
         self.harness.settle();
-        self.listen();
-        self.look_at_calls();
+        self.take_reports();
+        self.check_calls();
         self.harness.result()?;
         ensure!(
             self.calls.is_empty(),
@@ -364,7 +373,7 @@ impl Session {
     }
 }
 
-/// Lives without a failure.
+/// Returns the seeds whose sessions have no failed message.
 pub(super) fn canary_seeds() -> Vec<Vec<u8>> {
     let mut seeds = seeds();
     seeds.retain(|seed| canary(seed) == Ok(Seen::Accepted));
@@ -372,20 +381,20 @@ pub(super) fn canary_seeds() -> Vec<Vec<u8>> {
 }
 
 pub(super) fn seeds() -> Vec<Vec<u8>> {
-    // Nineteen settings at their first choice, with the newest versions.
+    // A byte for the random generator, nineteen settings at their first choice, and unrestricted versions of the APIs.
     let head = [0; 21];
     let operations: [&[u8]; 6] = [
-        // Produce, let all go right.
+        // One message, no fault.
         &[0, 0, 3, 200],
-        // To every topic, with pauses and a flush.
+        // Messages to every topic, with pauses and a flush.
         &[0, 12, 0, 0x41, 0, 0x72, 13, 1, 3, 200, 9, 5, 3, 200, 14, 13, 0],
         // A response is lost; time passes.
         &[0, 0, 3, 9, 0, 0xc4, 6, 0, 0, 6, 0, 2, 9, 200, 3, 200],
-        // An error for a request, and a break.
+        // A request is answered with an error, and a connection breaks.
         &[0, 0, 3, 200, 0, 1, 6, 0, 1, 6, 3, 200, 0, 5, 6, 0, 3, 1, 1, 3, 200],
-        // The leader moves, a purge.
+        // A leader moves, and messages are purged.
         &[0, 0, 3, 200, 11, 0, 0, 1, 0, 0, 0xc0, 3, 200, 0, 1, 12, 3],
-        // A response is changed.
+        // The bytes of a response are changed.
         &[0, 0, 3, 200, 0, 0, 6, 0, 0, 6, 0, 4, 1, 0, 9, 1, 0, 12, 7, 0, 3, 200],
     ];
     let mut seeds: Vec<Vec<u8>> = operations.iter().map(|run| [&head, *run].concat()).collect();
@@ -396,15 +405,15 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
             seeds.push(seed);
         }
     }
-    // Settings that do not go together make no client.
+    // Drops seeds whose settings contradict one another: no client is created for them.
     seeds.retain(|seed| run(seed) != Ok(Seen::Refused));
     seeds
 }
 
 pub(super) fn transaction_seeds() -> Vec<Vec<u8>> {
-    // As above, with a byte for the version of transactions.
+    // As in `seeds`; a byte for the version of transactions follows.
     let head = [0; 21];
-    // A call with eight seconds of time, after which all goes right for a while.
+    // A call with a timeout of 8 s, then a period without faults.
     let call = |which: u8| -> Vec<u8> {
         match which {
             2 => vec![16, 2, 7, 200, 3, 200, 9, 60, 3, 200],
@@ -424,9 +433,9 @@ pub(super) fn transaction_seeds() -> Vec<Vec<u8>> {
             produce.clone(),
             call(4),
         ],
-        // Calls out of their places, and nothing but a message at the end.
+        // Calls in a wrong order, then a message.
         vec![call(3), call(4), call(0), call(0), call(1), call(1), produce.clone()],
-        // The responses are lost.
+        // A response is lost.
         vec![
             call(0),
             call(1),
@@ -434,7 +443,7 @@ pub(super) fn transaction_seeds() -> Vec<Vec<u8>> {
             vec![16, 3, 200, 9, 5, 6, 0, 2, 9, 200, 3, 200],
             call(3),
         ],
-        // An error for a commit, and an abort.
+        // A commit is answered with an error; an abort follows.
         vec![
             call(0),
             call(1),

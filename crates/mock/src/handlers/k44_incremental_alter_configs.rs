@@ -1,9 +1,13 @@
 //! IncrementalAlterConfigs (key 44), versions 0 and 1.
 //!
-//! Sets or resets single settings of topics (resource type 2), and appends to or subtracts from lists. `validate_only`
-//! only checks. Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_CONFIG for an unknown name, a bad value, or a
-//! list operation on another type, INVALID_REQUEST for a setting that is named twice or has no value, for an unknown
-//! operation, for a resource that is named twice, and for other types.
+//! Sets or resets single settings of topics (resource type 2), and appends to or subtracts from settings that are lists.
+//! With `validate_only`, checks the changes without applying them.
+//!
+//! Errors per resource:
+//! - UNKNOWN_TOPIC_OR_PARTITION
+//! - INVALID_CONFIG: an unknown setting, an invalid value, or a list operation on a setting that is not a list
+//! - INVALID_REQUEST: another type of resource, a resource or setting that is named twice, a setting without a value, or an
+//!   unknown operation
 //!
 //! Omitted: settings of brokers, groups and client metrics.
 
@@ -61,7 +65,7 @@ fn resource(asked: &AlterConfigsResource) -> ConfigResource {
     ConfigResource::new(asked.resource_type, &asked.resource_name)
 }
 
-/// Returns the settings of a topic after these changes.
+/// Returns a topic's own settings, without the defaults, as they are after `changes`.
 fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap<String, String>, ApiError> {
     let invalid = |message: String| ApiError::new(ErrorCode::INVALID_REQUEST, message);
     let names: BTreeSet<_> = changes.iter().map(|c| &c.name).collect();

@@ -1,9 +1,10 @@
-//! DescribeTransactions (key 65), version 0: the state of transactional ids (KIP-664).
+//! DescribeTransactions (key 65), version 0: describes the transactions of transactional ids (KIP-664).
 //!
-//! The partitions of an open transaction; of one that is being ended, those without a marker yet. Errors per id:
-//! NOT_COORDINATOR and injected errors of the coordinator, INVALID_REQUEST for an empty id, TRANSACTIONAL_ID_NOT_FOUND.
+//! Lists the partitions of an open transaction. Of a transaction that is being committed or aborted, lists only the
+//! partitions whose marker is not written yet. Errors per id: NOT_COORDINATOR and injected errors of the coordinator,
+//! INVALID_REQUEST for an empty id, TRANSACTIONAL_ID_NOT_FOUND.
 //!
-//! Omitted: the partition of `__consumer_offsets` of a group's offsets.
+//! Omitted: partitions of `__consumer_offsets`, which Kafka lists when the transaction has offsets of a group.
 
 use std::collections::BTreeMap;
 

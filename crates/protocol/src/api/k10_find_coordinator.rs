@@ -1,6 +1,6 @@
-//! FindCoordinator (key 10): which broker coordinates a group or a transactional id; any broker answers.
+//! FindCoordinator (key 10): finds the broker that coordinates a group or a transactional id; goes to any broker.
 //!
-//! - 1: transactional ids too (KIP-98); throttle time, error message
+//! - 1: transactional ids (KIP-98), throttle time, error message
 //! - 2: a throttled response comes at once, and the client waits (KIP-219)
 //! - 3: flexible (KIP-482)
 //! - 4: several keys (KIP-699)
@@ -17,6 +17,7 @@ schema! {
         key: String [0-3, strict],
         /// 0: group, 1: transactional id, 2: share group with topic and partition.
         key_type: i8 [1+, strict],
+        /// Group ids or transactional ids.
         coordinator_keys: Vec<String> [4+, strict],
     }
 

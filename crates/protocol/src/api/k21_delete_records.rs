@@ -11,7 +11,7 @@ schema! {
     /// The request.
     request DeleteRecordsRequest -> DeleteRecordsResponse {
         topics: Vec<DeleteRecordsTopic> [0+],
-        /// The broker's limit for waiting until all replicas have deleted the records.
+        /// Maximum time that the broker waits until all replicas have deleted the records.
         timeout_ms: i32 [0+],
     }
 

@@ -1,4 +1,4 @@
-//! A certificate of any version as a view of its bytes.
+//! Parser of X.509 certificates of versions 1 to 3. Parsed fields borrow from the certificate's bytes.
 
 use super::der::{
     BIT_STRING, INTEGER, Malformed, OBJECT_IDENTIFIER, OCTET_STRING, Reader, SEQUENCE, bytes_of_bit_string,
@@ -6,19 +6,19 @@ use super::der::{
 };
 use super::time::{self, Timestamp};
 
-/// Maximum size of a certificate in bytes: more does not fit into a message of a TLS handshake.
+/// Maximum size of a certificate in bytes, that of a handshake message in rustls.
 pub(crate) const CERTIFICATE_LEN_MAX: usize = 0xffff;
 /// Maximum number of extensions of a certificate.
 const EXTENSIONS_MAX: usize = 100;
 
-/// Bits of the key usage, in the order of RFC 5280 from the left.
+/// Bits of the key usage extension (RFC 5280, section 4.2.1.3); bit 0 of the RFC is the most significant one.
 pub(crate) const DIGITAL_SIGNATURE: u16 = 0x8000;
 pub(crate) const KEY_ENCIPHERMENT: u16 = 0x2000;
 pub(crate) const KEY_AGREEMENT: u16 = 0x0800;
 pub(crate) const KEY_CERT_SIGN: u16 = 0x0400;
 pub(crate) const CRL_SIGN: u16 = 0x0200;
 
-/// A signed structure: the bytes under the signature, its algorithm (the content of the sequence) and the signature.
+/// A signed structure, such as a certificate: the signed bytes, the content of the algorithm's SEQUENCE, and the signature.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signed<'a> {
     pub(crate) message: &'a [u8],
@@ -27,7 +27,8 @@ pub(crate) struct Signed<'a> {
 }
 
 impl<'a> Signed<'a> {
-    /// Reads `SEQUENCE { message SEQUENCE, algorithm SEQUENCE, signature BIT STRING }`; returns the content of the message, too.
+    /// Reads `SEQUENCE { message SEQUENCE, algorithm SEQUENCE, signature BIT STRING }`. Also returns the content of the
+    /// message's SEQUENCE.
     pub(crate) fn read(der: &'a [u8]) -> Result<(Self, &'a [u8]), Malformed> {
         let mut outer = Reader::new(single(der, SEQUENCE)?.content);
         let message = outer.expect(SEQUENCE)?;
@@ -50,7 +51,7 @@ impl<'a> Signed<'a> {
 pub(crate) struct PublicKey<'a> {
     /// The whole SubjectPublicKeyInfo.
     pub(crate) info: &'a [u8],
-    /// The content of the algorithm's sequence.
+    /// The content of the algorithm's SEQUENCE.
     pub(crate) algorithm: &'a [u8],
     pub(crate) key: &'a [u8],
 }
@@ -87,7 +88,7 @@ impl<'a> PublicKey<'a> {
     }
 }
 
-/// Extensions that the verification uses; their contents are read when they are needed, except for short ones.
+/// The extensions that the verification uses. Those kept as bytes are parsed when they are needed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Extensions<'a> {
     /// The GeneralNames element.
@@ -96,11 +97,12 @@ pub(crate) struct Extensions<'a> {
     pub(crate) key_usage: Option<u16>,
     pub(crate) extended_key_usage: Option<&'a [u8]>,
     pub(crate) subject_key_id: Option<&'a [u8]>,
-    /// The key identifier inside the authority's.
+    /// The field `keyIdentifier` of the authority key identifier.
     pub(crate) authority_key_id: Option<&'a [u8]>,
+    /// The certificate has name constraints; their content is not read.
     pub(crate) name_constraints: bool,
     pub(crate) crl_distribution_points: Option<&'a [u8]>,
-    /// The identifier of a critical extension that this crate does not know.
+    /// The object identifier of a critical extension that this crate does not know.
     pub(crate) unknown_critical: Option<&'a [u8]>,
 }
 
@@ -116,11 +118,12 @@ pub(crate) struct BasicConstraints {
 pub(crate) struct Certificate<'a> {
     pub(crate) der: &'a [u8],
     pub(crate) signed: Signed<'a>,
-    /// 1 to 3.
+    /// The version, 1 to 3 (the encoded number plus one).
     pub(crate) version: u8,
     pub(crate) serial: &'a [u8],
-    /// The content of the name's sequence, as for the subject.
+    /// The content of the issuer name's SEQUENCE.
     pub(crate) issuer: &'a [u8],
+    /// The content of the subject name's SEQUENCE.
     pub(crate) subject: &'a [u8],
     pub(crate) not_before: Timestamp,
     pub(crate) not_after: Timestamp,
@@ -180,13 +183,14 @@ impl<'a> Certificate<'a> {
         })
     }
 
-    /// Returns whether the certificate names itself as its issuer.
+    /// Returns whether issuer and subject are the same name. The signature may still be by another key.
     pub(crate) fn self_issued(&self) -> bool {
         self.issuer == self.subject
     }
 
-    /// Returns whether the certificate may issue others, by the rules of OpenSSL: basic constraints decide; without them
-    /// version 1 must be self-issued, and version 3 must have a key usage.
+    /// Returns whether the certificate may issue others, by the rules of OpenSSL. A key usage must include keyCertSign.
+    /// Basic constraints decide if there are any. Without them, a certificate of version 1 must be self-issued, and one
+    /// of version 3 must have a key usage.
     pub(crate) fn is_ca(&self) -> bool {
         if !self.allows(KEY_CERT_SIGN) {
             return false;
@@ -198,19 +202,19 @@ impl<'a> Certificate<'a> {
         }
     }
 
-    /// Returns whether the key usage, if there is one, has one of the bits.
+    /// Returns whether the key usage has one of the bits of `usages`. Without a key usage, every usage is allowed.
     pub(crate) fn allows(&self, usages: u16) -> bool {
         self.extensions.key_usage.is_none_or(|usage| usage & usages != 0)
     }
 
-    /// Returns whether the extended key usage, if there is one, lists servers.
+    /// Returns whether the extended key usage includes serverAuth. Without an extended key usage, every usage is allowed.
     pub(crate) fn allows_server_auth(&self) -> bool {
         let Some(usages) = self.extensions.extended_key_usage else {
             return true;
         };
         let mut usages = Reader::new(usages);
         while let Ok(usage) = usages.expect(OBJECT_IDENTIFIER) {
-            // id-kp-serverAuth; the obsolete server gated crypto of Netscape and Microsoft counts in OpenSSL alone.
+            // id-kp-serverAuth. OpenSSL also accepts the obsolete server gated crypto of Netscape and Microsoft.
             if usage.content == [0x2b, 6, 1, 5, 5, 7, 3, 1] {
                 return true;
             }
@@ -219,7 +223,7 @@ impl<'a> Certificate<'a> {
     }
 }
 
-/// Calls `each` with identifier, criticality and value of each extension.
+/// Calls `each` with the object identifier, the criticality and the value of each extension, in order.
 pub(crate) fn read_extensions<'a>(
     content: &'a [u8],
     mut each: impl FnMut(&'a [u8], bool, &'a [u8]) -> Result<(), Malformed>,
@@ -254,6 +258,7 @@ impl<'a> Extensions<'a> {
     }
 
     fn read_one(&mut self, oid: &'a [u8], critical: bool, value: &'a [u8]) -> Result<(), Malformed> {
+        // Identifiers below id-ce (2.5.29), RFC 5280, section 4.2.1.
         match oid {
             [0x55, 29, 14] => self.subject_key_id = Some(single(value, OCTET_STRING)?.content),
             [0x55, 29, 15] => self.key_usage = Some(key_usage(value)?),
@@ -267,7 +272,8 @@ impl<'a> Extensions<'a> {
                     .map(|id| id.content);
             }
             [0x55, 29, 37] => self.extended_key_usage = Some(single(value, SEQUENCE)?.content),
-            // Policies and their constraints restrict nothing while no policy is demanded.
+            // Certificate policies, policy mappings, policy constraints and inhibitAnyPolicy have no effect, because this
+            // crate requires no policy.
             [0x55, 29, 32 | 33 | 36 | 54] => {}
             _ if critical => self.unknown_critical = Some(oid),
             _ => {}
@@ -292,7 +298,7 @@ fn basic_constraints(value: &[u8]) -> Result<BasicConstraints, Malformed> {
         None => None,
         Some([byte @ 0..=0x7f]) => Some(u32::from(*byte)),
         Some([0, byte]) => Some(u32::from(*byte)),
-        // More than any chain has.
+        // Longer than any chain.
         Some([0..=0x7f, _, ..]) => Some(u32::MAX),
         Some(_) => return Err(Malformed("its path length is negative")),
     };

@@ -1,4 +1,4 @@
-//! Handshakes with rustls as the broker.
+//! Complete handshakes, with a rustls server as the broker.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,8 @@ impl TimeProvider for FixedTime {
     }
 }
 
-/// Performs a handshake of a client with the policy and a broker with this chain and key; returns the client's error.
+/// Performs a handshake in memory between a client with `policy` and a broker with the case's chain and the key named
+/// `key`. Returns the client's error.
 fn handshake(
     set: &Set,
     case: &Case,
@@ -68,7 +69,7 @@ fn handshake(
 const VERSIONS: [&SupportedProtocolVersion; 2] = [&version::TLS12, &version::TLS13];
 
 #[test]
-fn handshakes_with_accepted_chains_end_well_in_both_versions() {
+fn handshakes_with_accepted_chains_complete_in_both_versions() {
     let set = Set::read();
     for (case, key) in [
         ("shape-two-intermediates", "leaf"),

@@ -1,4 +1,4 @@
-//! The files of `testdata/verify`.
+//! Reads the test cases in `testdata/verify`: chains of certificates, and the verdicts of OpenSSL on them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,24 +11,27 @@ use super::super::*;
 use super::trace;
 use crate::roots::CaStore;
 
-/// Bytes by name.
+/// Contents of files by name.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// One verification.
+/// One verification of a chain: its inputs and OpenSSL's result.
 #[derive(Debug, Clone)]
 pub(super) struct Case {
+    /// Names of the trusted certificates.
     pub(super) trusted: Vec<String>,
+    /// Names of the certificates that the broker sends, the leaf first.
     pub(super) chain: Vec<String>,
-    /// Empty if names are not checked.
+    /// The expected host name; empty if names are not checked.
     pub(super) host: String,
+    /// The time of the verification.
     pub(super) at: UnixTime,
-    /// `None` without revocation checks.
+    /// Names of the revocation lists; `None` without revocation checks.
     pub(super) lists: Option<Vec<String>>,
-    /// The calls of OpenSSL's callback.
+    /// The calls of OpenSSL's verify callback, in order.
     pub(super) openssl: Vec<String>,
 }
 
-/// All files.
+/// The test cases and the files that they name.
 pub(super) struct Set {
     pub(super) cases: BTreeMap<String, Case>,
     pub(super) certificates: Files,
@@ -82,7 +85,7 @@ impl Set {
         verifier.verify(&chain[0], &chain[1..], &case.server_name(), case.at)
     }
 
-    /// Returns the calls of the callback as OpenSSL's.
+    /// Returns the calls that the application's verify callback would receive, in the notation of [`Case::openssl`].
     pub(super) fn trace(&self, case: &Case) -> Vec<String> {
         let policy = self.policy(case);
         let chain = self.chain(&case.chain);
