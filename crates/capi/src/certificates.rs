@@ -159,7 +159,7 @@ fn replace(rk: &Handle, conf: &ConfHandle) -> Result<(), Error> {
     let client = rk.need_client()?;
     let held = conf.tls();
     let identity = match (&held.certificate, &held.key) {
-        (Some(certificate), Some(key)) => Some(Replacement::Identity(certificate.clone(), key.clone())),
+        (Some(certificate), Some(key)) => Some((certificate.clone(), key.clone())),
         (None, None) => None,
         _ => {
             return Err(Error::invalid_arg(
@@ -172,11 +172,8 @@ fn replace(rk: &Handle, conf: &ConfHandle) -> Result<(), Error> {
             "conf holds no certificate of rd_kafka_conf_set_ssl_cert()",
         ));
     }
-    let ca = held.ca.clone().map(Replacement::Ca);
-    identity
-        .into_iter()
-        .chain(ca)
-        .try_for_each(|new| client.replace_certificates(new))
+    let ca = held.ca.clone();
+    client.replace_certificates(Replacement { identity, ca })
 }
 
 exports! {

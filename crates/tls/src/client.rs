@@ -28,13 +28,13 @@ pub struct Peer<'a> {
     pub broker_id: i32,
 }
 
-/// A certificate or key from memory that replaces the one in use.
-#[derive(Clone, Debug)]
-pub enum Replacement {
+/// Certificates and keys from memory that replace those in use, all at once.
+#[derive(Clone, Debug, Default)]
+pub struct Replacement {
     /// The client's certificate chain and private key.
-    Identity(Certificates, PrivateKey),
+    pub identity: Option<(Certificates, PrivateKey)>,
     /// The certificates of CAs.
-    Ca(Certificates),
+    pub ca: Option<Certificates>,
 }
 
 /// The result of [`ClientTls::refresh`].
@@ -169,17 +169,15 @@ impl ClientTls {
     /// The replacement cannot be used; the previous certificates stay in use.
     pub fn replace(&self, replacement: Replacement) -> Result<Vec<String>, SettingsError> {
         let mut settings = self.lock().settings.clone();
-        match replacement {
-            Replacement::Identity(certificate, key) => {
-                settings.clear_identity();
-                settings.certificate = Some(certificate);
-                settings.key = Some(key);
-            }
-            Replacement::Ca(certificates) => {
-                settings.ca_location = None;
-                settings.ca_pem = None;
-                settings.ca = Some(certificates);
-            }
+        if let Some((certificate, key)) = replacement.identity {
+            settings.clear_identity();
+            settings.certificate = Some(certificate);
+            settings.key = Some(key);
+        }
+        if let Some(certificates) = replacement.ca {
+            settings.ca_location = None;
+            settings.ca_pem = None;
+            settings.ca = Some(certificates);
         }
         let stamps = Stamps::of(settings.paths());
         let (engine, warnings) = Engine::build(&settings, &self.notes)?;

@@ -728,16 +728,23 @@ fn certificates_from_memory_replace_those_of_files() {
     let key =
         |issued: &Issued| Arc::new(rustls::pki_types::PrivateKeyDer::try_from(issued.key.serialize_der()).unwrap());
     let chain = |issued: &Issued| Arc::new(vec![issued.der.clone()]);
-    let mismatch = Replacement::Identity(chain(&after), key(&before));
+    let identity = |chain, key| Replacement {
+        identity: Some((chain, key)),
+        ..Replacement::default()
+    };
+    let mismatch = identity(chain(&after), key(&before));
     assert!(tls.replace(mismatch).unwrap_err().text.contains("does not belong"));
-    tls.replace(Replacement::Identity(chain(&after), key(&after))).unwrap();
+    tls.replace(identity(chain(&after), key(&after))).unwrap();
     directory.write("own.pem", "damaged");
     assert_eq!(tls.refresh(), Refresh::Unchanged, "the file is not read any more");
     let mut both = Both::new(&tls, &server, LOCALHOST, ALL);
     let (_, accepted) = both.handshake();
     assert!(accepted.unwrap().peer.unwrap().subject.contains("after"));
 
-    tls.replace(Replacement::Ca(Arc::new(vec![clients.0.as_ref().der().clone()])))
+    tls.replace(Replacement {
+        ca: Some(Arc::new(vec![clients.0.as_ref().der().clone()])),
+        ..Replacement::default()
+    })
         .unwrap();
     refusal(Both::new(&tls, &server, LOCALHOST, ALL).handshake().0);
 }
