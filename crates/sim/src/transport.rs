@@ -207,7 +207,10 @@ fn check_security(world: &mut World, number: u64, request: &Bytes) {
     // idle.
     let is_general = matches!(
         api_of(request.get(4..).unwrap_or_default()),
-        Some((ApiKey::PRODUCE | ApiKey::FETCH | ApiKey::METADATA | ApiKey::LIST_OFFSETS, ..))
+        Some((
+            ApiKey::PRODUCE | ApiKey::FETCH | ApiKey::METADATA | ApiKey::LIST_OFFSETS,
+            ..
+        ))
     );
     let renewals = state.renewals().filter(|_| is_general);
     let by_us = renewals.and_then(|renewals| world.tls.replaced_by_us(client, renewals));

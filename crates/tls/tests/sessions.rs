@@ -745,6 +745,6 @@ fn certificates_from_memory_replace_those_of_files() {
         ca: Some(Arc::new(vec![clients.0.as_ref().der().clone()])),
         ..Replacement::default()
     })
-        .unwrap();
+    .unwrap();
     refusal(Both::new(&tls, &server, LOCALHOST, ALL).handshake().0);
 }

@@ -16,8 +16,8 @@ mod tables;
 mod unavailable;
 mod value;
 
-pub use kind::ClientKind;
 pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};
+pub use kind::ClientKind;
 pub use manual::{manual, properties_show};
 pub use property::{Applies, Importance, Kind, Named, Property, TextCheck};
 pub use tables::{ClientConfig, DEBUG_CONTEXTS, Prop, TopicConfig, TopicProp};

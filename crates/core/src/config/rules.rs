@@ -3,8 +3,8 @@
 //! A rule adjusts only properties that the application has not set. A value that the application has set and that
 //! conflicts with others is an error that names the property, the value and the allowed values.
 
-use super::kind::ClientKind;
 use super::conf::{Conf, TopicConf};
+use super::kind::ClientKind;
 use super::refusal::refuse;
 use super::rules_security;
 use super::tables::{ClientConfig, Prop, TopicConfig, TopicProp};

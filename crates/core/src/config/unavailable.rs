@@ -1,8 +1,8 @@
 //! Features that this version does not have, as data: a configuration that needs one is refused when the client is
 //! created, and the manual lists them. Nothing is silently ignored: a setting without effect logs a warning.
 
-use super::kind::ClientKind;
 use super::conf::{Conf, TopicConf};
+use super::kind::ClientKind;
 use super::property::{Applies, Property};
 use crate::error::{Error, ErrorCode};
 

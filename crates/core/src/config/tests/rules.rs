@@ -1,8 +1,8 @@
 //! The rules between properties, and the refusal of settings that need unavailable features.
 
+use crate::config::ClientKind;
 use crate::config::{Conf, TopicConf};
 use crate::error::{Error, ErrorCode};
-use crate::types::ClientKind;
 
 /// Creates a configuration from `name=value;...`.
 fn conf(pairs: &str) -> Conf {
