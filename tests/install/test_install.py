@@ -49,7 +49,7 @@ int main(void) {
     rd_kafka_metadata_destroy(metadata);
     rd_kafka_destroy(rk);
     SSL_CTX_free(context);
-    printf("both\\n");
+    printf("both\n");
     return 0;
 }
 """
