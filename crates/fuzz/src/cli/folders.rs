@@ -56,7 +56,6 @@ pub(crate) fn words(target: &Target) -> Result<Option<PathBuf>, String> {
     if words.is_empty() {
         return Ok(None);
     }
-    let quoted = |word: &String| word.replace('\\', "\\\\").replace('"', "\\\"");
     let lines: Vec<String> = words.iter().map(|word| format!("\"{}\"\n", quoted(word))).collect();
     let path = made(untracked("words"))?.join(target.name);
     write(&path, lines.concat().as_bytes())?;
@@ -89,4 +88,27 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
         .collect();
     files.sort();
     files
+}
+
+/// Returns a word with the escapes of the engine's dictionaries: a line has one word.
+fn quoted(word: &str) -> String {
+    let mut text = String::new();
+    for byte in word.bytes() {
+        match byte {
+            b'\\' | b'"' => text.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => text.push(char::from(byte)),
+            _ => text.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_dictionary_fit_one_line() {
+        assert_eq!(quoted("a\"b\\c\nd\u{e9}"), "a\\\"b\\\\c\\x0ad\\xc3\\xa9");
+    }
 }
