@@ -1,10 +1,10 @@
 //! The byte stream of a connection: plain TCP, or TCP with a cipher.
 
-use std::io::{self, IoSlice, Read};
+use std::io::{self, IoSlice, Read, Write};
 use std::task::Poll;
 
 use mio::net::TcpStream;
-use socket2::SockRef;
+use ottla_tls::NoSignal;
 
 use crate::connection::{CloseReason, TlsSession};
 
@@ -65,13 +65,6 @@ pub(super) struct Refused {
     pub(super) reason: CloseReason,
 }
 
-/// Makes writes return an error where the peer is gone, without SIGPIPE: handling of signals belongs to the application.
-/// Systems without this flag have a socket option ([`configure`](super::socket::configure)).
-#[cfg(not(target_vendor = "apple"))]
-const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
-#[cfg(target_vendor = "apple")]
-const SEND_FLAGS: i32 = 0;
-
 impl ByteStream for PlainStream {
     fn handshake(&mut self) -> Result<Poll<Option<TlsSession>>, CloseReason> {
         Ok(Poll::Ready(None))
@@ -89,8 +82,7 @@ impl ByteStream for PlainStream {
     }
 
     fn write(&mut self, slices: &[IoSlice<'_>]) -> Result<Option<usize>, CloseReason> {
-        let socket = SockRef::from(&self.0);
-        match retry(|| socket.send_vectored_with_flags(slices, SEND_FLAGS))? {
+        match retry(|| NoSignal(&self.0).write_vectored(slices))? {
             Some(0) => Err(io_reason(&io::ErrorKind::WriteZero.into())),
             count => Ok(count),
         }

@@ -60,6 +60,8 @@ struct SocketSet {
     /// Connections whose last turn ended before the socket was empty.
     unread: Vec<Token>,
     events: VecDeque<NetEvent>,
+    /// A handshake has ended since the notes about handshakes were taken.
+    handshake_ended: bool,
 }
 
 impl SocketSet {
@@ -75,6 +77,7 @@ impl SocketSet {
             dirty: Vec::new(),
             unread: Vec::new(),
             events: VecDeque::new(),
+            handshake_ended: false,
         }
     }
 
@@ -223,7 +226,9 @@ impl SocketSet {
         let Some(c) = self.conns.get_mut(&token).filter(|c| c.phase == Phase::Handshake) else {
             return;
         };
-        match c.stream.handshake() {
+        let state = c.stream.handshake();
+        self.handshake_ended |= !matches!(state, Ok(Poll::Pending));
+        match state {
             Ok(Poll::Pending) => {}
             Ok(Poll::Ready(session)) => {
                 c.phase = Phase::Open;
@@ -390,7 +395,14 @@ impl TcpTransport {
                 self.perform(action);
             }
         }
-        let notes = self.tls.as_ref().map_or_else(Vec::new, |tls| tls.take_notes());
+        let Some(tls) = self
+            .tls
+            .as_ref()
+            .filter(|_| std::mem::take(&mut self.sockets.handshake_ended))
+        else {
+            return;
+        };
+        let notes = tls.take_notes();
         if !notes.is_empty() {
             self.sockets.events.push_back(NetEvent::TlsNotes(notes));
         }

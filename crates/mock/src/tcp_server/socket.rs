@@ -1,14 +1,13 @@
 //! One accepted socket: cutting what is read into frames, and vectored writes of what is to be sent.
 
 use std::collections::VecDeque;
-use std::io::{self, IoSlice, Read};
+use std::io::{self, IoSlice, Read, Write};
 use std::task::Poll;
 
 use bytes::{Buf, Bytes, BytesMut};
 use mio::net::TcpStream;
 use ottla_protocol::Frame;
 use ottla_tls::{NoSignal, Received, Session, SessionError};
-use socket2::SockRef;
 
 /// The size of an input buffer unless a frame needs more.
 const READ_BYTES: usize = 64 * 1024;
@@ -19,11 +18,6 @@ const READ_MIN_BYTES: usize = 4096;
 const READ_MAX_BYTES: usize = 256 * 1024;
 /// The maximum memory that is reserved for a frame's announced length. Beyond it, memory grows with the received bytes.
 const RESERVE_MAX_BYTES: usize = 4 << 20;
-/// Suppresses SIGPIPE on writes to a closed connection. Systems without the flag have a socket option.
-#[cfg(not(target_vendor = "apple"))]
-const SEND_FLAGS: i32 = libc::MSG_NOSIGNAL;
-#[cfg(target_vendor = "apple")]
-const SEND_FLAGS: i32 = 0;
 /// The maximum number of segments of one vectored write.
 const WRITE_SEGMENTS: usize = 64;
 /// Reading pauses while this much output is pending, so that a client that does not read cannot exhaust the memory.
@@ -121,7 +115,7 @@ pub(super) enum ReadOutcome {
 impl Socket {
     pub(super) fn new(stream: TcpStream, session: Option<Session>) -> Self {
         #[cfg(target_vendor = "apple")]
-        let _ = SockRef::from(&stream).set_nosigpipe(true);
+        let _ = socket2::SockRef::from(&stream).set_nosigpipe(true);
         Self {
             stream,
             tls: session.map(|session| Tls { session, open: false }),
@@ -234,7 +228,7 @@ impl Socket {
             }
             let slices = slices.get(..count).unwrap_or_default();
             let sent = match &mut self.tls {
-                None => SockRef::from(&self.stream).send_vectored_with_flags(slices, SEND_FLAGS),
+                None => NoSignal(&self.stream).write_vectored(slices),
                 Some(tls) => tls.write(&self.stream, slices),
             };
             let written = match sent {
