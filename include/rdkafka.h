@@ -3944,12 +3944,13 @@ typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
  *  (rd_kafka_queue_poll(), or the background event callback); rd_kafka_poll() drops such an event
  *  and logs that.
  *
- *  Groups are listed by every broker. All topics or resources of a call are sent in one request to
- *  one broker: topics and partitions to the controller, the settings of a broker to that broker,
- *  others to any. While the controller is unknown or the broker cannot be reached, the call waits,
- *  until the request timeout expires.
+ *  Each operation has its broker: the controller for topics, the broker itself for its settings,
+ *  every broker for a listing of groups, any broker otherwise. While it is unknown or cannot be
+ *  reached, the call waits, until the request timeout expires. A broker's answer that another broker
+ *  is responsible is not reported: the call asks that one for what is open.
  *
- *  rd_kafka_event_error() of the event says whether the call failed as a whole:
+ *  rd_kafka_event_error() of the event says whether the call failed as a whole, because no broker
+ *  has answered for any of its parts:
  *
  *  - RD_KAFKA_RESP_ERR__TIMED_OUT: no response in time, or no broker to send the request to; the
  *    text names the case.
@@ -3962,7 +3963,8 @@ typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
  *  - RD_KAFKA_RESP_ERR__DESTROY: the client was destroyed meanwhile.
  *
  *  Otherwise the result has a row for each topic or resource, in the order of the call, with the
- *  broker's error for that one. Rows, and all strings and arrays in them, belong to the event.
+ *  broker's error for that one, or one of these errors if only some parts were answered. Rows, and
+ *  all strings and arrays in them, belong to the event.
  *
  *  Objects are plain data: one thread at a time may change one. The functions that destroy one
  *  allow NULL; those that destroy an array free its elements only.
@@ -4591,13 +4593,14 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_AdminOptions_set_match_consumer_group_types
 /**
  * Asks every broker for its groups: those that consumers have made, of both protocols, and those
  * that have committed offsets only. Options: request_timeout, match_consumer_group_states and
- * _types, opaque.
+ * _types, broker (the only one that is asked), opaque.
  *
  * @param options  May be NULL.
  * @param rkqu     Gets the result, RD_KAFKA_EVENT_LISTCONSUMERGROUPS_RESULT.
  *
- * The call fails as a whole only if the brokers could not be learned in time. Else the result has
- * the groups of the brokers that answered, and an error for each other one.
+ * The result has the groups of the brokers that answered, each group once and ordered by id, and an
+ * error for each other broker. If the brokers could not be learned in time, there is one error,
+ * RD_KAFKA_RESP_ERR__TIMED_OUT.
  */
 RD_EXPORT void rd_kafka_ListConsumerGroups(rd_kafka_t *rk,
                                            const rd_kafka_AdminOptions_t *options,

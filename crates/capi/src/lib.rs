@@ -9,6 +9,7 @@
 
 pub mod abi;
 pub mod admin;
+mod admin_op;
 pub mod arena;
 pub mod background;
 pub mod background_thread;

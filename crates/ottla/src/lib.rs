@@ -42,9 +42,10 @@
 /// Administration of topics, settings and groups.
 pub mod admin {
     pub use ottla_core::admin::{
-        AdminOp, AdminOutcome, AdminResult, AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery,
-        ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, Destination, Group, GroupFilters,
-        GroupListing, NewPartitions, NewTopic, Options, Request, ResourceResult, ResourceType, TopicResult,
+        AdminResult, AlterConfigs, AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource,
+        ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreatePartitions, CreateTopics, DeleteTopics,
+        DescribeConfigs, Group, GroupListing, IncrementalAlterConfigs, ListConsumerGroups, ListGroups, NewPartitions,
+        NewTopic, Node, Operation, Options, ResourceResult, ResourceType, TopicResult,
     };
 }
 

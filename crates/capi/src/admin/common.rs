@@ -1,11 +1,9 @@
-//! Arrays, arguments and results that all admin calls share.
+//! Arguments and arrays that admin calls share.
 
 use std::ffi::{CStr, c_char};
 
-use ottla_core::admin::AdminOp;
 use ottla_core::error::{Error, ErrorCode};
 
-use crate::event::EventHandle;
 use crate::ffi::{self, FromC, Owned, Tagged};
 
 /// Maximum number of partitions of a topic.
@@ -69,7 +67,10 @@ pub(super) unsafe fn destroy_array<T: Tagged>(array: *mut *mut T, count: usize) 
     }
 }
 
-/// Copies each handle of an array; returns `None` if one is NULL or of another kind.
+/// Copies each handle of an array.
+///
+/// # Errors
+/// `_INVALID_ARG` if one is NULL or of another kind.
 ///
 /// # Safety
 /// `array` is NULL or has `count` pointers, each NULL or a live handle.
@@ -77,12 +78,14 @@ pub(super) unsafe fn copy_array<T: Tagged, R>(
     array: *mut *mut T,
     count: usize,
     copy: impl Fn(&T) -> R,
-) -> Option<Vec<R>> {
+) -> Result<Vec<R>, Error> {
     (0..if array.is_null() { 0 } else { count })
         .map(|i| {
             // SAFETY: within the array; NULL or a live handle.
             let handle = unsafe { <&T>::from_c((*array.add(i)).cast_const()) };
-            handle.map(&copy)
+            handle
+                .map(&copy)
+                .ok_or_else(|| Error::invalid_arg(format!("Element {i} of the array is NULL or no such object")))
         })
         .collect()
 }
@@ -134,22 +137,4 @@ pub(super) fn error_of(error: Option<&Error>) -> (ErrorCode, Option<std::ffi::CS
         None => (ErrorCode::NO_ERROR, None),
         Some(error) => (error.code, Some(ffi::c_text(error.message.as_str()))),
     }
-}
-
-/// Returns the event if it is the result of this call; otherwise NULL.
-pub(super) fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle {
-    match event.admin_result() {
-        Some(result) if result.op == op => event,
-        _ => std::ptr::null(),
-    }
-}
-
-/// Returns an empty array.
-///
-/// # Safety
-/// `count` is NULL or valid for writes.
-pub(super) unsafe fn nothing<T>(count: *mut usize) -> *mut *const T {
-    // SAFETY: the caller's out-parameter.
-    unsafe { ffi::put(count, 0) };
-    std::ptr::null_mut()
 }

@@ -3,18 +3,14 @@
 use std::ffi::{CStr, CString, c_char, c_int};
 
 use ottla_core::admin::{
-    AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, ConfigSynonym, Request,
-    ResourceResult, ResourceType,
+    AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, ConfigSynonym, ResourceResult,
+    ResourceType,
 };
 use ottla_core::error::ErrorCode;
 
-use super::begin;
-use super::common::{Pointers, copy_array, destroy_array, error_of, text_of};
-use super::options::AdminOptions;
+use super::common::{Pointers, destroy_array, error_of, text_of};
 use crate::errors::ErrorHandle;
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, c_text, exports};
-use crate::handle::Handle;
-use crate::queue::QueueHandle;
 
 /// `rd_kafka_ResourceType_t` by its numbers.
 const RESOURCE_TYPES: &[&CStr] = &[c"UNKNOWN", c"ANY", c"TOPIC", c"GROUP", c"BROKER", c"TRANSACTIONAL_ID"];
@@ -102,8 +98,7 @@ unsafe impl Tagged for ConfigResourceHandle {
 }
 
 impl ConfigResourceHandle {
-    /// Builds the handle of a broker's result for a resource.
-    pub(super) fn from_core(result: &ResourceResult) -> Self {
+    fn from_core(result: &ResourceResult) -> Self {
         let (code, text) = error_of(result.error.as_ref());
         let kind = i32::from(result.kind.0);
         ConfigResourceHandle {
@@ -127,7 +122,7 @@ impl ConfigResourceHandle {
         }
     }
 
-    fn query(&self) -> ConfigQuery {
+    pub(super) fn query(&self) -> ConfigQuery {
         ConfigQuery {
             kind: self.kind(),
             name: text_of(&self.name),
@@ -135,7 +130,7 @@ impl ConfigResourceHandle {
         }
     }
 
-    fn changes(&self) -> ConfigChanges {
+    pub(super) fn changes(&self) -> ConfigChanges {
         ConfigChanges {
             kind: self.kind(),
             name: text_of(&self.name),
@@ -149,6 +144,12 @@ impl ConfigResourceHandle {
             Some(old) => *old = entry,
             None => self.entries.push(entry),
         }
+    }
+}
+
+impl From<&ResourceResult> for ConfigResourceHandle {
+    fn from(result: &ResourceResult) -> Self {
+        ConfigResourceHandle::from_core(result)
     }
 }
 
@@ -322,35 +323,5 @@ exports! {
         -> *const c_char, or std::ptr::null();
     {
         resource.text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())
-    }
-
-    /// Describes settings.
-    fn rd_kafka_DescribeConfigs(
-        rk: &Handle, resources: *mut *mut ConfigResourceHandle, count: usize, options: Option<&AdminOptions>,
-        queue: &QueueHandle,
-    ) {
-        // SAFETY: the caller's array.
-        let queries = unsafe { copy_array(resources, count, ConfigResourceHandle::query) };
-        begin(rk, queries, Request::DescribeConfigs, options, queue);
-    }
-
-    /// Replaces settings.
-    fn rd_kafka_AlterConfigs(
-        rk: &Handle, resources: *mut *mut ConfigResourceHandle, count: usize, options: Option<&AdminOptions>,
-        queue: &QueueHandle,
-    ) {
-        // SAFETY: the caller's array.
-        let changes = unsafe { copy_array(resources, count, ConfigResourceHandle::changes) };
-        begin(rk, changes, Request::AlterConfigs, options, queue);
-    }
-
-    /// Changes single settings.
-    fn rd_kafka_IncrementalAlterConfigs(
-        rk: &Handle, resources: *mut *mut ConfigResourceHandle, count: usize, options: Option<&AdminOptions>,
-        queue: &QueueHandle,
-    ) {
-        // SAFETY: the caller's array.
-        let changes = unsafe { copy_array(resources, count, ConfigResourceHandle::changes) };
-        begin(rk, changes, Request::IncrementalAlterConfigs, options, queue);
     }
 }

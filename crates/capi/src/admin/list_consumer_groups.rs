@@ -1,20 +1,66 @@
 //! ListConsumerGroups: the groups that all brokers list.
 
-use std::ffi::c_char;
+use std::ffi::{CString, c_char};
 
-use ottla_core::admin::{AdminOp, GroupFilters};
+use ottla_core::admin::{ConsumerGroupListing, ConsumerGroups, ListConsumerGroups, Operation};
 use ottla_core::error::ErrorCode;
 
-use super::common::{nothing, result_of};
-use super::listing::ListingHandle;
-use super::options::{AdminOptions, admin_op};
-use super::results::groups;
+use super::call::{begin, handles_of, nothing, result_of};
+use super::common::Pointers;
+use super::options::AdminOptions;
+use crate::admin_op::GROUP_FILTERS;
 use crate::errors::ErrorHandle;
 use crate::event::EventHandle;
-use crate::ffi::{self, Owned, exports};
-use crate::groups::{STATES, TYPES, name_of};
+use crate::ffi::{Owned, Tag, Tagged, c_text, exports};
+use crate::groups::{STATES, TYPES, name_of, number_of};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
+
+/// `rd_kafka_ConsumerGroupListing_t`
+#[repr(C)]
+pub struct ListingHandle {
+    tag: Tag,
+    group_id: CString,
+    is_simple: bool,
+    state: i32,
+    group_type: i32,
+}
+
+// SAFETY: repr(C), tag first.
+unsafe impl Tagged for ListingHandle {
+    const TAG: u32 = 0x0e44_0a13;
+}
+
+impl ListingHandle {
+    fn from_core(group: &ConsumerGroupListing) -> Self {
+        ListingHandle {
+            tag: Tag::new(Self::TAG),
+            group_id: c_text(group.group_id.as_str()),
+            is_simple: group.is_simple,
+            state: number_of(STATES, &group.state),
+            group_type: number_of(TYPES, &group.group_type),
+        }
+    }
+}
+
+/// The handles of a listing.
+struct Groups {
+    listings: Pointers<ListingHandle>,
+    errors: Pointers<ErrorHandle>,
+}
+
+impl From<&ConsumerGroups> for Groups {
+    fn from(found: &ConsumerGroups) -> Self {
+        Groups {
+            listings: found.groups.iter().map(ListingHandle::from_core).collect(),
+            errors: found.errors.iter().map(|e| *ErrorHandle::from_error(e).0).collect(),
+        }
+    }
+}
+
+fn groups(result: Option<&EventHandle>) -> Option<&Groups> {
+    handles_of::<ConsumerGroups, Groups>(result, ListConsumerGroups::NAME)
+}
 
 /// Converts numbers to names; each may occur once.
 ///
@@ -45,19 +91,16 @@ unsafe fn names(
 fn set(
     options: &mut AdminOptions,
     names: Result<Vec<String>, String>,
-    to: impl FnOnce(&mut GroupFilters) -> &mut Vec<String>,
+    to: impl FnOnce(&mut AdminOptions) -> &mut Vec<String>,
 ) -> Option<Owned<ErrorHandle>> {
-    let why = match names {
-        Ok(_) if !options.is_for(&[admin_op::ANY, admin_op::LIST_CONSUMER_GROUPS]) => {
-            "The request does not have this option".to_owned()
-        }
+    let names = names.and_then(|names| options.check(GROUP_FILTERS, "match_consumer_group").map(|()| names));
+    match names {
         Ok(names) => {
-            *to(&mut options.filters) = names;
-            return None;
+            *to(options) = names;
+            None
         }
-        Err(why) => why,
-    };
-    Some(ErrorHandle::new(ErrorCode::L_INVALID_ARG, why))
+        Err(why) => Some(ErrorHandle::new(ErrorCode::L_INVALID_ARG, why)),
+    }
 }
 
 exports! {
@@ -67,7 +110,7 @@ exports! {
     ) -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument(); {
         // SAFETY: the caller's array.
         let names = unsafe { names(STATES, states, count, "state of groups") };
-        set(options, names, |filters| &mut filters.states)
+        set(options, names, |options| &mut options.states)
     }
 
     /// Sets of which types groups are listed.
@@ -76,24 +119,21 @@ exports! {
     ) -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument(); {
         // SAFETY: the caller's array.
         let names = unsafe { names(TYPES, types, count, "type of groups") };
-        set(options, names, |filters| &mut filters.types)
+        set(options, names, |options| &mut options.types)
     }
 
     /// Lists groups.
     fn rd_kafka_ListConsumerGroups(rk: &Handle, options: Option<&AdminOptions>, queue: &QueueHandle) {
-        let filters = options.map(|o| o.filters.clone()).unwrap_or_default();
-        let (options, opaque) = options.map(AdminOptions::to_core).unwrap_or_default();
-        match rk.need_client() {
-            Ok(client) => client.send_group_listing(filters, &options, queue.queue().clone(), opaque),
-            Err(error) => {
-                ffi::note(&error);
-            }
-        }
+        let operation = ListConsumerGroups {
+            states: options.map(|o| o.states.clone()).unwrap_or_default(),
+            types: options.map(|o| o.types.clone()).unwrap_or_default(),
+        };
+        begin(rk, Ok(operation), options, queue);
     }
 
     /// Returns the event as the result of ListConsumerGroups; NULL for other events.
     fn rd_kafka_event_ListConsumerGroups_result(event: &EventHandle) -> *const EventHandle, or std::ptr::null(); {
-        result_of(event, AdminOp::ListConsumerGroups)
+        result_of(event, ListConsumerGroups::NAME)
     }
 
     /// Returns the groups, owned by the result.
