@@ -108,15 +108,16 @@ impl Leaders {
             name: Some(name.to_string()),
             ..Default::default()
         };
-        let request = MetadataRequest {
-            topics: Some(topics.iter().map(topic).collect()),
-            ..Default::default()
-        };
         let tag = router.next_tag();
         let timeout = ctx.socket_timeout();
-        let sent = broker
-            .version::<MetadataRequest>()
-            .and_then(|version| broker.send(ctx, tag, &request, version, timeout));
+        let sent = broker.version::<MetadataRequest>().and_then(|version| {
+            let request = MetadataRequest {
+                topics: Some(topics.iter().map(topic).collect()),
+                allow_auto_topic_creation: version < MetadataRequest::AUTO_CREATION_FLAG_SINCE,
+                ..Default::default()
+            };
+            broker.send(ctx, tag, &request, version, timeout)
+        });
         if sent.is_err() {
             self.wanted = topics;
             self.attempts.back_off(ctx);

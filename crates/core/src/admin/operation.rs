@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use ottla_protocol::{DecodeError, Request};
+use ottla_protocol::{ApiKey, DecodeError, Request};
 
 use super::node::Node;
 use crate::connection::{Reply, Tag};
@@ -213,6 +213,11 @@ impl Answer<'_> {
     /// Returns the version of request and response.
     pub fn version(&self) -> i16 {
         self.reply.version
+    }
+
+    /// Returns the API of the request.
+    pub fn api(&self) -> ApiKey {
+        self.reply.api
     }
 
     /// Returns the broker that has responded.

@@ -32,6 +32,7 @@ mod k33_alter_configs;
 mod k37_create_partitions;
 mod k42_delete_groups;
 mod k44_incremental_alter_configs;
+mod k47_offset_delete;
 mod k60_describe_cluster;
 mod k65_describe_transactions;
 mod k68_consumer_group_heartbeat;
@@ -71,6 +72,7 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k37_create_partitions::CreatePartitions>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
     Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),
+    Api::of::<k47_offset_delete::OffsetDelete>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
     Api::of::<k65_describe_transactions::DescribeTransactions>(),
     Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),
