@@ -4036,7 +4036,8 @@ rd_kafka_AdminOptions_set_request_timeout(rd_kafka_AdminOptions_t *options,
 
 /**
  * Sets the time for which the controller waits until topics or partitions have been created or
- * deleted on the brokers. CreateTopics, DeleteTopics, CreatePartitions. An operation that takes
+ * deleted on the brokers, and a leader until records have been deleted. CreateTopics, DeleteTopics,
+ * CreatePartitions, DeleteRecords, ListOffsets. An operation that takes
  * longer continues, and has the error RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT in the result.
  *
  * @param timeout_ms  Milliseconds, up to 3600000. 0 or -1: the controller answers when it has
@@ -4081,10 +4082,105 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_AdminOptions_set_broker(rd_kafka_AdminOpt
                                                                size_t errstr_size);
 
 /**
+ * Sets whether committed offsets that belong to open transactions are awaited (KIP-447, Kafka 2.5).
+ * ListConsumerGroupOffsets.
+ *
+ * @param true_or_false  1 or 0. Default: 0.
+ *
+ * @return NULL, or RD_KAFKA_RESP_ERR__INVALID_ARG, which the caller frees with
+ *         rd_kafka_error_destroy(): another value, or the request does not have this option.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_AdminOptions_set_require_stable_offsets(rd_kafka_AdminOptions_t *options,
+                                                 int true_or_false);
+
+/**
+ * Sets whether the broker returns the operations that the client may perform on each topic or group,
+ * or on the cluster (KIP-430, Kafka 2.3). DescribeTopics, DescribeConsumerGroups, DescribeCluster.
+ *
+ * @param true_or_false  1 or 0. Default: 0.
+ *
+ * @return As rd_kafka_AdminOptions_set_require_stable_offsets().
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_AdminOptions_set_include_authorized_operations(rd_kafka_AdminOptions_t *options,
+                                                        int true_or_false);
+
+/** Which records count. */
+typedef enum rd_kafka_IsolationLevel_t {
+        /** All, those of open and aborted transactions too. */
+        RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED = 0,
+        RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED = 1    /**< Committed ones. */
+} rd_kafka_IsolationLevel_t;
+
+/**
+ * Sets which records count. ListOffsets.
+ *
+ * @param value  With RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED the latest offset is the last stable
+ *               one. Default: RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED.
+ *
+ * @return As rd_kafka_AdminOptions_set_require_stable_offsets().
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_AdminOptions_set_isolation_level(rd_kafka_AdminOptions_t *options,
+                                          rd_kafka_IsolationLevel_t value);
+
+/**
  * Sets the pointer that rd_kafka_event_opaque() returns for the result. All requests. Default:
  * NULL.
  */
 RD_EXPORT void rd_kafka_AdminOptions_set_opaque(rd_kafka_AdminOptions_t *options, void *ev_opaque);
+
+/* -- Parts of results that several operations share -- */
+
+/** A broker in an admin result. */
+typedef struct rd_kafka_Node_s rd_kafka_Node_t;
+
+/** Returns the broker's id; -1 for NULL. */
+RD_EXPORT int rd_kafka_Node_id(const rd_kafka_Node_t *node);
+
+/** Returns its host, which belongs to the node; NULL if only the broker's id is known. */
+RD_EXPORT const char *rd_kafka_Node_host(const rd_kafka_Node_t *node);
+
+/** Returns its port; 0 if only the broker's id is known. */
+RD_EXPORT uint16_t rd_kafka_Node_port(const rd_kafka_Node_t *node);
+
+/** Returns its rack, which belongs to the node; NULL if it has none. */
+RD_EXPORT const char *rd_kafka_Node_rack(const rd_kafka_Node_t *node);
+
+/** Outcome for one group. */
+typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
+
+/** Returns the group's error, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_group_result_error(const rd_kafka_group_result_t *groupres);
+
+/** Returns the group's id, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_group_result_name(const rd_kafka_group_result_t *groupres);
+
+/**
+ * Returns the group's partitions with their offsets and errors. They belong to the result. NULL: the
+ * group has an error, or the operation has no partitions (DeleteGroups).
+ */
+RD_EXPORT const rd_kafka_topic_partition_list_t *
+rd_kafka_group_result_partitions(const rd_kafka_group_result_t *groupres);
+
+/** An operation that access control allows or denies. */
+typedef enum rd_kafka_AclOperation_t {
+        RD_KAFKA_ACL_OPERATION_UNKNOWN = 0,           /**< Not known. */
+        RD_KAFKA_ACL_OPERATION_ANY = 1,               /**< In filters: any. */
+        RD_KAFKA_ACL_OPERATION_ALL = 2,               /**< Everything. */
+        RD_KAFKA_ACL_OPERATION_READ = 3,              /**< Read. */
+        RD_KAFKA_ACL_OPERATION_WRITE = 4,             /**< Write. */
+        RD_KAFKA_ACL_OPERATION_CREATE = 5,            /**< Create. */
+        RD_KAFKA_ACL_OPERATION_DELETE = 6,            /**< Delete. */
+        RD_KAFKA_ACL_OPERATION_ALTER = 7,             /**< Alter. */
+        RD_KAFKA_ACL_OPERATION_DESCRIBE = 8,          /**< Describe. */
+        RD_KAFKA_ACL_OPERATION_CLUSTER_ACTION = 9,    /**< Operations between brokers. */
+        RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS = 10, /**< Describe settings. */
+        RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS = 11,    /**< Alter settings. */
+        RD_KAFKA_ACL_OPERATION_IDEMPOTENT_WRITE = 12, /**< Write idempotently. */
+        RD_KAFKA_ACL_OPERATION__CNT = 13              /**< Number of values. */
+} rd_kafka_AclOperation_t;
 
 /* -- Outcome for one topic -- */
 
@@ -4656,6 +4752,661 @@ rd_kafka_ConsumerGroupListing_state(const rd_kafka_ConsumerGroupListing_t *grpli
 RD_EXPORT rd_kafka_consumer_group_type_t
 rd_kafka_ConsumerGroupListing_type(const rd_kafka_ConsumerGroupListing_t *grplist);
 
+/* -- Deleting groups -- */
+
+/** A group to delete. */
+typedef struct rd_kafka_DeleteGroup_s rd_kafka_DeleteGroup_t;
+
+/** Result of rd_kafka_DeleteGroups(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DeleteGroups_result_t;
+
+/**
+ * Creates a group to delete.
+ *
+ * @return The caller frees it with rd_kafka_DeleteGroup_destroy(). NULL: the id is NULL or not UTF-8.
+ */
+RD_EXPORT rd_kafka_DeleteGroup_t *rd_kafka_DeleteGroup_new(const char *group);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_DeleteGroup_destroy(rd_kafka_DeleteGroup_t *del_group);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_DeleteGroup_destroy_array(rd_kafka_DeleteGroup_t **del_groups,
+                                           size_t del_group_cnt);
+
+/**
+ * Deletes groups without members, with their committed offsets (KIP-229, Kafka 1.1), at their
+ * coordinators. Options: request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DELETEGROUPS_RESULT.
+ *
+ * Each group has its error: RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP, RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND,
+ * or RD_KAFKA_RESP_ERR__TIMED_OUT. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for
+ * no groups and for a group that is named twice.
+ */
+RD_EXPORT void rd_kafka_DeleteGroups(rd_kafka_t *rk,
+                                     rd_kafka_DeleteGroup_t **del_groups,
+                                     size_t del_group_cnt,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DeleteGroups; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteGroups_result_t *
+rd_kafka_event_DeleteGroups_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_group_result_t **
+rd_kafka_DeleteGroups_result_groups(const rd_kafka_DeleteGroups_result_t *result, size_t *cntp);
+
+/* -- Describing groups -- */
+
+/** Description of a group. */
+typedef struct rd_kafka_ConsumerGroupDescription_s rd_kafka_ConsumerGroupDescription_t;
+/** A member in the description of a group. */
+typedef struct rd_kafka_MemberDescription_s rd_kafka_MemberDescription_t;
+/** A member's partitions. */
+typedef struct rd_kafka_MemberAssignment_s rd_kafka_MemberAssignment_t;
+
+/** Result of rd_kafka_DescribeConsumerGroups(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DescribeConsumerGroups_result_t;
+
+/**
+ * Describes groups of consumers, of both protocols, at their coordinators. Options: request_timeout,
+ * include_authorized_operations, broker, opaque.
+ *
+ * @param groups   The ids of groups, each once.
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBECONSUMERGROUPS_RESULT.
+ *
+ * Each group has its error: one of the broker, RD_KAFKA_RESP_ERR__TIMED_OUT, or
+ * RD_KAFKA_RESP_ERR__INVALID_ARG for a group of another protocol type. A group that does not exist has
+ * no error and the state RD_KAFKA_CONSUMER_GROUP_STATE_DEAD. The call fails as a whole with
+ * RD_KAFKA_RESP_ERR__INVALID_ARG for no groups and for a group that is named twice.
+ */
+RD_EXPORT void rd_kafka_DescribeConsumerGroups(rd_kafka_t *rk,
+                                               const char **groups,
+                                               size_t groups_cnt,
+                                               const rd_kafka_AdminOptions_t *options,
+                                               rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeConsumerGroups; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeConsumerGroups_result_t *
+rd_kafka_event_DescribeConsumerGroups_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_ConsumerGroupDescription_t **rd_kafka_DescribeConsumerGroups_result_groups(
+    const rd_kafka_DescribeConsumerGroups_result_t *result,
+    size_t *cntp);
+
+/** Returns the group's id, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_ConsumerGroupDescription_group_id(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the group's error, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_ConsumerGroupDescription_error(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns 1 if the group has no protocol: it has only committed offsets, or does not exist; else 0. */
+RD_EXPORT int rd_kafka_ConsumerGroupDescription_is_simple_consumer_group(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the name of the group's assignor, which belongs to the result; empty for none. */
+RD_EXPORT const char *rd_kafka_ConsumerGroupDescription_partition_assignor(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/**
+ * Returns the operations that the client may perform on the group.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if they were not requested.
+ */
+RD_EXPORT const rd_kafka_AclOperation_t *rd_kafka_ConsumerGroupDescription_authorized_operations(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc,
+    size_t *cntp);
+
+/**
+ * Returns the group's state; RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN for one that this header does not
+ * know.
+ */
+RD_EXPORT rd_kafka_consumer_group_state_t rd_kafka_ConsumerGroupDescription_state(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the coordinator, which belongs to the result; NULL for a group with an error. */
+RD_EXPORT const rd_kafka_Node_t *rd_kafka_ConsumerGroupDescription_coordinator(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the group's type; RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN for a group with an error. */
+RD_EXPORT rd_kafka_consumer_group_type_t rd_kafka_ConsumerGroupDescription_type(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the number of members. */
+RD_EXPORT size_t rd_kafka_ConsumerGroupDescription_member_count(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns a member, which belongs to the result; NULL for an index beyond the last. */
+RD_EXPORT const rd_kafka_MemberDescription_t *rd_kafka_ConsumerGroupDescription_member(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc,
+    size_t idx);
+
+/** Returns the `client.id` of the member, which belongs to the result. */
+RD_EXPORT const char *
+rd_kafka_MemberDescription_client_id(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the `group.instance.id` of the member, which belongs to the result; NULL for none. */
+RD_EXPORT const char *
+rd_kafka_MemberDescription_group_instance_id(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the member's id, which belongs to the result. */
+RD_EXPORT const char *
+rd_kafka_MemberDescription_consumer_id(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the member's host, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_MemberDescription_host(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the partitions that the member has; they belong to the result. */
+RD_EXPORT const rd_kafka_MemberAssignment_t *
+rd_kafka_MemberDescription_assignment(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the partitions of an assignment, which belong to the result. */
+RD_EXPORT const rd_kafka_topic_partition_list_t *
+rd_kafka_MemberAssignment_partitions(const rd_kafka_MemberAssignment_t *assignment);
+
+/**
+ * Returns the partitions that the member is to have (KIP-848); they belong to the result. NULL for a
+ * group of the classic protocol.
+ */
+RD_EXPORT const rd_kafka_MemberAssignment_t *
+rd_kafka_MemberDescription_target_assignment(const rd_kafka_MemberDescription_t *member);
+
+/* -- Committed offsets -- */
+
+/** A group whose committed offsets are asked for. */
+typedef struct rd_kafka_ListConsumerGroupOffsets_s rd_kafka_ListConsumerGroupOffsets_t;
+/** A group with the committed offsets that it shall have. */
+typedef struct rd_kafka_AlterConsumerGroupOffsets_s rd_kafka_AlterConsumerGroupOffsets_t;
+/** A group with the partitions whose committed offsets are to be deleted. */
+typedef struct rd_kafka_DeleteConsumerGroupOffsets_s rd_kafka_DeleteConsumerGroupOffsets_t;
+
+/** Result of rd_kafka_ListConsumerGroupOffsets(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_ListConsumerGroupOffsets_result_t;
+
+/** Result of rd_kafka_AlterConsumerGroupOffsets(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_AlterConsumerGroupOffsets_result_t;
+
+/** Result of rd_kafka_DeleteConsumerGroupOffsets(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DeleteConsumerGroupOffsets_result_t;
+
+/**
+ * Creates a group whose committed offsets are listed.
+ *
+ * @param partitions  The partitions, copied; NULL for all that have a committed offset.
+ *
+ * @return The caller frees it with rd_kafka_ListConsumerGroupOffsets_destroy(). NULL: the id is NULL,
+ *         or a name is not UTF-8.
+ */
+RD_EXPORT rd_kafka_ListConsumerGroupOffsets_t *
+rd_kafka_ListConsumerGroupOffsets_new(const char *group_id,
+                                      const rd_kafka_topic_partition_list_t *partitions);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_ListConsumerGroupOffsets_destroy(rd_kafka_ListConsumerGroupOffsets_t *list_grpoffset);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_ListConsumerGroupOffsets_destroy_array(
+    rd_kafka_ListConsumerGroupOffsets_t **list_grpoffsets,
+    size_t list_grpoffset_cnt);
+
+/**
+ * Lists committed offsets of groups, at their coordinators. Options: request_timeout,
+ * require_stable_offsets, broker, opaque.
+ *
+ * @param list_grpoffsets      One group or more, each once. (librdkafka accepts one only.)
+ * @param list_grpoffsets_cnt  Their number.
+ * @param options              May be NULL.
+ * @param rkqu                 Gets the result, RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT.
+ *
+ * A partition without a committed offset has the offset RD_KAFKA_OFFSET_INVALID. The call fails as a
+ * whole with RD_KAFKA_RESP_ERR__INVALID_ARG for no group, for an empty list of partitions, and for a
+ * group or partition that is named twice.
+ */
+RD_EXPORT void rd_kafka_ListConsumerGroupOffsets(
+    rd_kafka_t *rk,
+    rd_kafka_ListConsumerGroupOffsets_t **list_grpoffsets,
+    size_t list_grpoffsets_cnt,
+    const rd_kafka_AdminOptions_t *options,
+    rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of ListConsumerGroupOffsets; NULL for other events. */
+RD_EXPORT const rd_kafka_ListConsumerGroupOffsets_result_t *
+rd_kafka_event_ListConsumerGroupOffsets_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_group_result_t **
+rd_kafka_ListConsumerGroupOffsets_result_groups(
+    const rd_kafka_ListConsumerGroupOffsets_result_t *result,
+    size_t *cntp);
+
+/**
+ * Creates a group with offsets to commit.
+ *
+ * @param partitions  The partitions with their offsets, leader epochs and metadata, copied.
+ *
+ * @return The caller frees it with rd_kafka_AlterConsumerGroupOffsets_destroy(). NULL: an argument is
+ *         NULL, or a name is not UTF-8.
+ */
+RD_EXPORT rd_kafka_AlterConsumerGroupOffsets_t *
+rd_kafka_AlterConsumerGroupOffsets_new(const char *group_id,
+                                       const rd_kafka_topic_partition_list_t *partitions);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_AlterConsumerGroupOffsets_destroy(
+    rd_kafka_AlterConsumerGroupOffsets_t *alter_grpoffset);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_AlterConsumerGroupOffsets_destroy_array(
+    rd_kafka_AlterConsumerGroupOffsets_t **alter_grpoffsets,
+    size_t alter_grpoffset_cnt);
+
+/**
+ * Commits offsets for groups, as no member of them, at their coordinators. Options: request_timeout,
+ * broker, opaque.
+ *
+ * @param alter_grpoffsets      One group or more, each once. (librdkafka accepts one only.)
+ * @param alter_grpoffsets_cnt  Their number.
+ * @param options               May be NULL.
+ * @param rkqu                  Gets the result, RD_KAFKA_EVENT_ALTERCONSUMERGROUPOFFSETS_RESULT.
+ *
+ * Each partition has its error: RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID while the group has members, for
+ * example. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for no group, for an empty
+ * list of partitions, for an offset below 0, and for a group or partition that is named twice.
+ */
+RD_EXPORT void rd_kafka_AlterConsumerGroupOffsets(
+    rd_kafka_t *rk,
+    rd_kafka_AlterConsumerGroupOffsets_t **alter_grpoffsets,
+    size_t alter_grpoffsets_cnt,
+    const rd_kafka_AdminOptions_t *options,
+    rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of AlterConsumerGroupOffsets; NULL for other events. */
+RD_EXPORT const rd_kafka_AlterConsumerGroupOffsets_result_t *
+rd_kafka_event_AlterConsumerGroupOffsets_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_group_result_t **
+rd_kafka_AlterConsumerGroupOffsets_result_groups(
+    const rd_kafka_AlterConsumerGroupOffsets_result_t *result,
+    size_t *cntp);
+
+/**
+ * Creates a group with partitions whose committed offsets are deleted.
+ *
+ * @param partitions  The partitions, copied.
+ *
+ * @return The caller frees it with rd_kafka_DeleteConsumerGroupOffsets_destroy(). NULL: an argument is
+ *         NULL, or a name is not UTF-8.
+ */
+RD_EXPORT rd_kafka_DeleteConsumerGroupOffsets_t *
+rd_kafka_DeleteConsumerGroupOffsets_new(const char *group,
+                                        const rd_kafka_topic_partition_list_t *partitions);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_DeleteConsumerGroupOffsets_destroy(
+    rd_kafka_DeleteConsumerGroupOffsets_t *del_grpoffset);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_DeleteConsumerGroupOffsets_destroy_array(
+    rd_kafka_DeleteConsumerGroupOffsets_t **del_grpoffsets,
+    size_t del_grpoffset_cnt);
+
+/**
+ * Deletes committed offsets of groups (KIP-496, Kafka 2.4), at their coordinators. Options:
+ * request_timeout, broker, opaque.
+ *
+ * @param del_grpoffsets      One group or more, each once. (librdkafka accepts one only.)
+ * @param del_grpoffsets_cnt  Their number.
+ * @param options             May be NULL.
+ * @param rkqu                Gets the result, RD_KAFKA_EVENT_DELETECONSUMERGROUPOFFSETS_RESULT.
+ *
+ * Each partition has its error: RD_KAFKA_RESP_ERR_GROUP_SUBSCRIBED_TO_TOPIC while members of the group
+ * consume it, for example. The error of a group, such as RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND, is that
+ * of the call if the group is the only one. The call fails as a whole with
+ * RD_KAFKA_RESP_ERR__INVALID_ARG for no group and for a group that is named twice.
+ */
+RD_EXPORT void rd_kafka_DeleteConsumerGroupOffsets(
+    rd_kafka_t *rk,
+    rd_kafka_DeleteConsumerGroupOffsets_t **del_grpoffsets,
+    size_t del_grpoffsets_cnt,
+    const rd_kafka_AdminOptions_t *options,
+    rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DeleteConsumerGroupOffsets; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteConsumerGroupOffsets_result_t *
+rd_kafka_event_DeleteConsumerGroupOffsets_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_group_result_t **
+rd_kafka_DeleteConsumerGroupOffsets_result_groups(
+    const rd_kafka_DeleteConsumerGroupOffsets_result_t *result,
+    size_t *cntp);
+
+/* -- Deleting records -- */
+
+/** Partitions with the offsets below which records are to be deleted. */
+typedef struct rd_kafka_DeleteRecords_s rd_kafka_DeleteRecords_t;
+
+/** Result of rd_kafka_DeleteRecords(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DeleteRecords_result_t;
+
+/**
+ * Creates partitions with the offsets before which their records are deleted.
+ *
+ * @param before_offsets  The partitions and offsets, copied. RD_KAFKA_OFFSET_END deletes all records
+ *                        before the high watermark.
+ *
+ * @return The caller frees it with rd_kafka_DeleteRecords_destroy(). NULL: the list is NULL, or a name
+ *         is not UTF-8.
+ */
+RD_EXPORT rd_kafka_DeleteRecords_t *
+rd_kafka_DeleteRecords_new(const rd_kafka_topic_partition_list_t *before_offsets);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_DeleteRecords_destroy(rd_kafka_DeleteRecords_t *del_records);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_DeleteRecords_destroy_array(rd_kafka_DeleteRecords_t **del_records,
+                                           size_t del_record_cnt);
+
+/**
+ * Deletes records (KIP-107, Kafka 0.11), at each partition's leader. Options: request_timeout,
+ * operation_timeout (the time for which a leader waits for its followers), broker, opaque.
+ *
+ * @param del_records     Exactly one object.
+ * @param del_record_cnt  1.
+ * @param options         May be NULL.
+ * @param rkqu            Gets the result, RD_KAFKA_EVENT_DELETERECORDS_RESULT.
+ *
+ * Topics are not created. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for another
+ * number of objects, for no partitions, and for a partition that is named twice.
+ */
+RD_EXPORT void rd_kafka_DeleteRecords(rd_kafka_t *rk,
+                                      rd_kafka_DeleteRecords_t **del_records,
+                                      size_t del_record_cnt,
+                                      const rd_kafka_AdminOptions_t *options,
+                                      rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DeleteRecords; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteRecords_result_t *
+rd_kafka_event_DeleteRecords_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the partitions in the order of the call, with their new low watermarks as offsets and their
+ * errors: RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+ * RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR__TIMED_OUT for one without a leader, and so
+ * on.
+ *
+ * @return A list that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_topic_partition_list_t *
+rd_kafka_DeleteRecords_result_offsets(const rd_kafka_DeleteRecords_result_t *result);
+
+/* -- Listing offsets -- */
+
+/** An offset with its timestamp. */
+typedef struct rd_kafka_ListOffsetsResultInfo_s rd_kafka_ListOffsetsResultInfo_t;
+
+/** In place of a time, when offsets are listed. */
+typedef enum rd_kafka_OffsetSpec_t {
+        /** The record with the largest timestamp (KIP-734). */
+        RD_KAFKA_OFFSET_SPEC_MAX_TIMESTAMP = -3,
+        RD_KAFKA_OFFSET_SPEC_EARLIEST = -2,      /**< The first offset. */
+        RD_KAFKA_OFFSET_SPEC_LATEST = -1         /**< The high watermark. */
+} rd_kafka_OffsetSpec_t;
+
+/** Result of rd_kafka_ListOffsets(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_ListOffsets_result_t;
+
+/**
+ * Looks up offsets, at each partition's leader. Options: request_timeout, isolation_level,
+ * operation_timeout, broker, opaque.
+ *
+ * @param topic_partitions  The partitions, copied. The offset of each is a rd_kafka_OffsetSpec_t, or a
+ *                          timestamp in milliseconds: the offset of the first record with that
+ *                          timestamp or a later one is returned.
+ * @param options           May be NULL.
+ * @param rkqu              Gets the result, RD_KAFKA_EVENT_LISTOFFSETS_RESULT.
+ *
+ * Topics are not created. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for an offset
+ * below RD_KAFKA_OFFSET_SPEC_MAX_TIMESTAMP and for a partition that is named twice.
+ */
+RD_EXPORT void rd_kafka_ListOffsets(rd_kafka_t *rk,
+                                    rd_kafka_topic_partition_list_t *topic_partitions,
+                                    const rd_kafka_AdminOptions_t *options,
+                                    rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of ListOffsets; NULL for other events. */
+RD_EXPORT const rd_kafka_ListOffsets_result_t *
+rd_kafka_event_ListOffsets_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the offsets in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_ListOffsetsResultInfo_t **
+rd_kafka_ListOffsets_result_infos(const rd_kafka_ListOffsets_result_t *result, size_t *cntp);
+
+/**
+ * Returns the partition with its offset, leader epoch and error; it belongs to the result. The offset
+ * is -1 if there is no record at the timestamp or later.
+ */
+RD_EXPORT const rd_kafka_topic_partition_t *
+rd_kafka_ListOffsetsResultInfo_topic_partition(const rd_kafka_ListOffsetsResultInfo_t *result_info);
+
+/** Returns the record's timestamp in milliseconds; -1 for the ends of the log. */
+RD_EXPORT int64_t
+rd_kafka_ListOffsetsResultInfo_timestamp(const rd_kafka_ListOffsetsResultInfo_t *result_info);
+
+/* -- Describing topics -- */
+
+/** Topics to describe. */
+typedef struct rd_kafka_TopicCollection_s rd_kafka_TopicCollection_t;
+/** A partition in the description of a topic. */
+typedef struct rd_kafka_TopicPartitionInfo_s rd_kafka_TopicPartitionInfo_t;
+/** Description of a topic. */
+typedef struct rd_kafka_TopicDescription_s rd_kafka_TopicDescription_t;
+
+/** Result of rd_kafka_DescribeTopics(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DescribeTopics_result_t;
+
+/**
+ * Creates a collection of topics, by name.
+ *
+ * @param topics      The names, copied.
+ * @param topics_cnt  Their number.
+ *
+ * @return The caller frees it with rd_kafka_TopicCollection_destroy(). NULL: a name is NULL or not
+ *         UTF-8.
+ */
+RD_EXPORT rd_kafka_TopicCollection_t *rd_kafka_TopicCollection_of_topic_names(const char **topics,
+                                                                              size_t topics_cnt);
+
+/** Frees a collection. */
+RD_EXPORT void rd_kafka_TopicCollection_destroy(rd_kafka_TopicCollection_t *topics);
+
+/**
+ * Describes topics, at any broker. Options: request_timeout, include_authorized_operations, broker,
+ * opaque.
+ *
+ * @param topics   The topics, copied.
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT.
+ *
+ * Topics are not created. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for an empty
+ * name and for a topic that is named twice.
+ */
+RD_EXPORT void rd_kafka_DescribeTopics(rd_kafka_t *rk,
+                                       const rd_kafka_TopicCollection_t *topics,
+                                       const rd_kafka_AdminOptions_t *options,
+                                       rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeTopics; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeTopics_result_t *
+rd_kafka_event_DescribeTopics_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the topics in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_TopicDescription_t **
+rd_kafka_DescribeTopics_result_topics(const rd_kafka_DescribeTopics_result_t *result, size_t *cntp);
+
+/**
+ * Returns the topic's partitions, by number.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL for a topic with an error.
+ */
+RD_EXPORT const rd_kafka_TopicPartitionInfo_t **
+rd_kafka_TopicDescription_partitions(const rd_kafka_TopicDescription_t *topicdesc, size_t *cntp);
+
+/** Returns the partition's number. */
+RD_EXPORT int
+rd_kafka_TopicPartitionInfo_partition(const rd_kafka_TopicPartitionInfo_t *partition);
+
+/** Returns the partition's leader, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_Node_t *
+rd_kafka_TopicPartitionInfo_leader(const rd_kafka_TopicPartitionInfo_t *partition);
+
+/**
+ * Returns the replicas that are in sync.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_Node_t **
+rd_kafka_TopicPartitionInfo_isr(const rd_kafka_TopicPartitionInfo_t *partition, size_t *cntp);
+
+/** Returns all replicas, as rd_kafka_TopicPartitionInfo_isr() does. */
+RD_EXPORT const rd_kafka_Node_t **
+rd_kafka_TopicPartitionInfo_replicas(const rd_kafka_TopicPartitionInfo_t *partition, size_t *cntp);
+
+/**
+ * Returns the operations that the client may perform on the topic.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if they were not requested.
+ */
+RD_EXPORT const rd_kafka_AclOperation_t *
+rd_kafka_TopicDescription_authorized_operations(const rd_kafka_TopicDescription_t *topicdesc,
+                                                size_t *cntp);
+
+/** Returns the topic's name, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_TopicDescription_name(const rd_kafka_TopicDescription_t *topicdesc);
+
+/** Returns the topic's id, which belongs to the result; zero from brokers before Kafka 2.8. */
+RD_EXPORT const rd_kafka_Uuid_t *
+rd_kafka_TopicDescription_topic_id(const rd_kafka_TopicDescription_t *topicdesc);
+
+/** Returns 1 if the topic belongs to Kafka itself; else 0. */
+RD_EXPORT int
+rd_kafka_TopicDescription_is_internal(const rd_kafka_TopicDescription_t *topicdesc);
+
+/** Returns the topic's error, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *
+rd_kafka_TopicDescription_error(const rd_kafka_TopicDescription_t *topicdesc);
+
+/* -- Describing the cluster -- */
+
+/** Result of rd_kafka_DescribeCluster(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DescribeCluster_result_t;
+
+/**
+ * Describes the cluster: its brokers, controller and id, from any broker. Options: request_timeout,
+ * include_authorized_operations, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBECLUSTER_RESULT.
+ */
+RD_EXPORT void rd_kafka_DescribeCluster(rd_kafka_t *rk,
+                                        const rd_kafka_AdminOptions_t *options,
+                                        rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeCluster; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeCluster_result_t *
+rd_kafka_event_DescribeCluster_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the brokers, by id.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_Node_t **
+rd_kafka_DescribeCluster_result_nodes(const rd_kafka_DescribeCluster_result_t *result, size_t *cntp);
+
+/**
+ * Returns the operations that the client may perform on the cluster.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if they were not requested.
+ */
+RD_EXPORT const rd_kafka_AclOperation_t *rd_kafka_DescribeCluster_result_authorized_operations(
+    const rd_kafka_DescribeCluster_result_t *result,
+    size_t *cntp);
+
+/**
+ * Returns the controller, which belongs to the result; NULL if it is unknown. In a KRaft cluster it is
+ * a broker that forwards requests to the controller.
+ */
+RD_EXPORT const rd_kafka_Node_t *
+rd_kafka_DescribeCluster_result_controller(const rd_kafka_DescribeCluster_result_t *result);
+
+/** Returns the cluster's id, which belongs to the result; NULL if it is unknown. */
+RD_EXPORT const char *
+rd_kafka_DescribeCluster_result_cluster_id(const rd_kafka_DescribeCluster_result_t *result);
+
 
 /* ==========================================================================
  *  31. VOCABULARY OF FURTHER SERVICES
@@ -4668,24 +5419,10 @@ rd_kafka_ConsumerGroupListing_type(const rd_kafka_ConsumerGroupListing_t *grplis
 
 /* -- Results that several services share -- */
 
-/** Outcome for one group. */
-typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
 /** Outcome for one access control entry. */
 typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
-/** Outcome for one partition. */
-typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
 
 /* -- Administration -- */
-
-/** A broker in an admin result. */
-typedef struct rd_kafka_Node_s rd_kafka_Node_t;
-
-/** Which records count. */
-typedef enum rd_kafka_IsolationLevel_t {
-        /** All, those of open and aborted transactions too. */
-        RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED = 0,
-        RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED = 1    /**< Committed ones. */
-} rd_kafka_IsolationLevel_t;
 
 /** How the name in an access control entry is meant (KIP-290). */
 typedef enum rd_kafka_ResourcePatternType_t {
@@ -4697,40 +5434,8 @@ typedef enum rd_kafka_ResourcePatternType_t {
         RD_KAFKA_RESOURCE_PATTERN_TYPE__CNT = 5 /**< Number of values. */
 } rd_kafka_ResourcePatternType_t;
 
-/** Partitions with the offsets below which records are to be deleted. */
-typedef struct rd_kafka_DeleteRecords_s rd_kafka_DeleteRecords_t;
-/** Topics to describe. */
-typedef struct rd_kafka_TopicCollection_s rd_kafka_TopicCollection_t;
-/** A partition in the description of a topic. */
-typedef struct rd_kafka_TopicPartitionInfo_s rd_kafka_TopicPartitionInfo_t;
-/** Description of a topic. */
-typedef struct rd_kafka_TopicDescription_s rd_kafka_TopicDescription_t;
 /** A listing of groups. */
 typedef struct rd_kafka_ListConsumerGroupsResult_s rd_kafka_ListConsumerGroupsResult_t;
-/** Description of a group. */
-typedef struct rd_kafka_ConsumerGroupDescription_s rd_kafka_ConsumerGroupDescription_t;
-/** A member in the description of a group. */
-typedef struct rd_kafka_MemberDescription_s rd_kafka_MemberDescription_t;
-/** A member's partitions. */
-typedef struct rd_kafka_MemberAssignment_s rd_kafka_MemberAssignment_t;
-/** A group to delete. */
-typedef struct rd_kafka_DeleteGroup_s rd_kafka_DeleteGroup_t;
-/** A group whose committed offsets are asked for. */
-typedef struct rd_kafka_ListConsumerGroupOffsets_s rd_kafka_ListConsumerGroupOffsets_t;
-/** A group with the committed offsets that it shall have. */
-typedef struct rd_kafka_AlterConsumerGroupOffsets_s rd_kafka_AlterConsumerGroupOffsets_t;
-/** A group with the partitions whose committed offsets are to be deleted. */
-typedef struct rd_kafka_DeleteConsumerGroupOffsets_s rd_kafka_DeleteConsumerGroupOffsets_t;
-/** An offset with its timestamp. */
-typedef struct rd_kafka_ListOffsetsResultInfo_s rd_kafka_ListOffsetsResultInfo_t;
-
-/** In place of a time, when offsets are listed. */
-typedef enum rd_kafka_OffsetSpec_t {
-        /** The record with the largest timestamp (KIP-734). */
-        RD_KAFKA_OFFSET_SPEC_MAX_TIMESTAMP = -3,
-        RD_KAFKA_OFFSET_SPEC_EARLIEST = -2,      /**< The first offset. */
-        RD_KAFKA_OFFSET_SPEC_LATEST = -1         /**< The high watermark. */
-} rd_kafka_OffsetSpec_t;
 
 /** SCRAM mechanism. */
 typedef enum rd_kafka_ScramMechanism_t {
@@ -4748,24 +5453,6 @@ typedef struct rd_kafka_UserScramCredentialsDescription_s rd_kafka_UserScramCred
 typedef struct rd_kafka_UserScramCredentialAlteration_s rd_kafka_UserScramCredentialAlteration_t;
 /** Outcome for one user. */
 typedef struct rd_kafka_AlterUserScramCredentials_result_response_s rd_kafka_AlterUserScramCredentials_result_response_t;
-
-/** The operation of an access control entry. */
-typedef enum rd_kafka_AclOperation_t {
-        RD_KAFKA_ACL_OPERATION_UNKNOWN = 0,           /**< Not known. */
-        RD_KAFKA_ACL_OPERATION_ANY = 1,               /**< In filters: any. */
-        RD_KAFKA_ACL_OPERATION_ALL = 2,               /**< Everything. */
-        RD_KAFKA_ACL_OPERATION_READ = 3,              /**< Read. */
-        RD_KAFKA_ACL_OPERATION_WRITE = 4,             /**< Write. */
-        RD_KAFKA_ACL_OPERATION_CREATE = 5,            /**< Create. */
-        RD_KAFKA_ACL_OPERATION_DELETE = 6,            /**< Delete. */
-        RD_KAFKA_ACL_OPERATION_ALTER = 7,             /**< Alter. */
-        RD_KAFKA_ACL_OPERATION_DESCRIBE = 8,          /**< Describe. */
-        RD_KAFKA_ACL_OPERATION_CLUSTER_ACTION = 9,    /**< Operations between brokers. */
-        RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS = 10, /**< Describe settings. */
-        RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS = 11,    /**< Alter settings. */
-        RD_KAFKA_ACL_OPERATION_IDEMPOTENT_WRITE = 12, /**< Write idempotently. */
-        RD_KAFKA_ACL_OPERATION__CNT = 13              /**< Number of values. */
-} rd_kafka_AclOperation_t;
 
 /** The effect of an access control entry. */
 typedef enum rd_kafka_AclPermissionType_t {
@@ -4797,23 +5484,10 @@ typedef struct rd_kafka_ElectLeaders_s rd_kafka_ElectLeaders_t;
 typedef rd_kafka_event_t rd_kafka_CreateAcls_result_t; /**< Result of CreateAcls. */
 typedef rd_kafka_event_t rd_kafka_DescribeAcls_result_t; /**< Result of DescribeAcls. */
 typedef rd_kafka_event_t rd_kafka_DeleteAcls_result_t; /**< Result of DeleteAcls. */
-typedef rd_kafka_event_t rd_kafka_DeleteRecords_result_t; /**< Result of DeleteRecords. */
-/** Result of DescribeConsumerGroups. */
-typedef rd_kafka_event_t rd_kafka_DescribeConsumerGroups_result_t;
-typedef rd_kafka_event_t rd_kafka_DeleteGroups_result_t; /**< Result of DeleteGroups. */
-/** Result of DeleteConsumerGroupOffsets. */
-typedef rd_kafka_event_t rd_kafka_DeleteConsumerGroupOffsets_result_t;
-/** Result of AlterConsumerGroupOffsets. */
-typedef rd_kafka_event_t rd_kafka_AlterConsumerGroupOffsets_result_t;
-/** Result of ListConsumerGroupOffsets. */
-typedef rd_kafka_event_t rd_kafka_ListConsumerGroupOffsets_result_t;
-typedef rd_kafka_event_t rd_kafka_DescribeTopics_result_t; /**< Result of DescribeTopics. */
-typedef rd_kafka_event_t rd_kafka_DescribeCluster_result_t; /**< Result of DescribeCluster. */
 /** Result of DescribeUserScramCredentials. */
 typedef rd_kafka_event_t rd_kafka_DescribeUserScramCredentials_result_t;
 /** Result of AlterUserScramCredentials. */
 typedef rd_kafka_event_t rd_kafka_AlterUserScramCredentials_result_t;
-typedef rd_kafka_event_t rd_kafka_ListOffsets_result_t; /**< Result of ListOffsets. */
 typedef rd_kafka_event_t rd_kafka_ElectLeaders_result_t; /**< Result of ElectLeaders. */
 
 /* -- Share groups -- */

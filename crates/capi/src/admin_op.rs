@@ -11,6 +11,12 @@ pub(crate) const OPERATION_TIMEOUT: OptionSet = 1;
 pub(crate) const VALIDATE_ONLY: OptionSet = 2;
 /// `rd_kafka_AdminOptions_set_match_consumer_group_states()`, `…_types()`
 pub(crate) const GROUP_FILTERS: OptionSet = 4;
+/// `rd_kafka_AdminOptions_set_require_stable_offsets()`
+pub(crate) const STABLE_OFFSETS: OptionSet = 8;
+/// `rd_kafka_AdminOptions_set_include_authorized_operations()`
+pub(crate) const AUTHORIZED_OPERATIONS: OptionSet = 16;
+/// `rd_kafka_AdminOptions_set_isolation_level()`
+pub(crate) const ISOLATION_LEVEL: OptionSet = 32;
 
 /// An operation.
 pub(crate) struct AdminOp {
@@ -50,15 +56,15 @@ pub(crate) static ADMIN_OPS: &[AdminOp] = &[
     op(10, 0x800, c"DescribeAclsResult", 0),
     op(11, 0x1000, c"DeleteAclsResult", 0),
     op(12, 0x2000, c"ListConsumerGroupsResult", GROUP_FILTERS),
-    op(13, 0x4000, c"DescribeConsumerGroupsResult", 0),
-    op(14, 0x8000, c"ListConsumerGroupOffsetsResult", 0),
+    op(13, 0x4000, c"DescribeConsumerGroupsResult", AUTHORIZED_OPERATIONS),
+    op(14, 0x8000, c"ListConsumerGroupOffsetsResult", STABLE_OFFSETS),
     op(15, 0x10000, c"AlterConsumerGroupOffsetsResult", 0),
     op(16, 0x20000, c"IncrementalAlterConfigsResult", VALIDATE_ONLY),
     op(17, 0x40000, c"DescribeUserScramCredentialsResult", 0),
     op(18, 0x80000, c"AlterUserScramCredentialsResult", 0),
-    op(19, 0x10_0000, c"DescribeTopicsResult", 0),
-    op(20, 0x20_0000, c"DescribeClusterResult", 0),
-    op(21, 0x40_0000, c"ListOffsetsResult", OPERATION_TIMEOUT),
+    op(19, 0x10_0000, c"DescribeTopicsResult", AUTHORIZED_OPERATIONS),
+    op(20, 0x20_0000, c"DescribeClusterResult", AUTHORIZED_OPERATIONS),
+    op(21, 0x40_0000, c"ListOffsetsResult", OPERATION_TIMEOUT | ISOLATION_LEVEL),
     op(22, 0x80_0000, c"ElectLeadersResult", OPERATION_TIMEOUT),
 ];
 

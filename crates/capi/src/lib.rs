@@ -52,3 +52,4 @@ pub mod topic;
 pub mod topic_conf;
 pub mod topic_partition_list;
 pub mod transactions;
+pub mod uuid;

@@ -42,10 +42,13 @@
 /// Administration of topics, settings and groups.
 pub mod admin {
     pub use ottla_core::admin::{
-        AdminResult, AlterConfigs, AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource,
-        ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreatePartitions, CreateTopics, DeleteTopics,
-        DescribeConfigs, Group, GroupListing, IncrementalAlterConfigs, ListConsumerGroups, ListGroups, NewPartitions,
-        NewTopic, Node, Operation, Options, ResourceResult, ResourceType, TopicResult,
+        AclOperation, AdminResult, AlterConfigs, AlterConsumerGroupOffsets, AlterOp, ClusterDescription, ConfigChange,
+        ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
+        CreatePartitions, CreateTopics, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics,
+        DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeTopics, Group, GroupDescription,
+        GroupListing, GroupResult, IncrementalAlterConfigs, ListConsumerGroupOffsets, ListConsumerGroups, ListGroups,
+        ListOffsets, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options,
+        PartitionDescription, ResourceResult, ResourceType, TopicDescription, TopicResult,
     };
 }
 

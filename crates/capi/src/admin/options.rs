@@ -8,7 +8,10 @@ use ottla_core::error::ErrorCode;
 use ottla_core::types::NodeId;
 
 use super::common::refused;
-use crate::admin_op::{OPERATION_TIMEOUT, OptionSet, VALIDATE_ONLY, options_of};
+use crate::admin_op::{
+    AUTHORIZED_OPERATIONS, ISOLATION_LEVEL, OPERATION_TIMEOUT, OptionSet, STABLE_OFFSETS, VALIDATE_ONLY, options_of,
+};
+use crate::errors::ErrorHandle;
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, exports};
 use crate::handle::Handle;
 
@@ -26,6 +29,12 @@ pub struct AdminOptions {
     pub(super) states: Vec<String>,
     /// The types of groups to list.
     pub(super) types: Vec<String>,
+    /// Committed offsets of open transactions are awaited.
+    pub(super) require_stable: bool,
+    /// Authorized operations are requested.
+    pub(super) include_authorized_operations: bool,
+    /// Records of open transactions do not count.
+    pub(super) read_committed: bool,
     opaque: *mut c_void,
 }
 
@@ -83,6 +92,17 @@ unsafe fn set(checked: Result<(), String>, errstr: *mut c_char, size: usize, set
     }
 }
 
+/// Sets one option, or returns why not.
+fn set_flag(checked: Result<(), String>, set: impl FnOnce()) -> Option<Owned<ErrorHandle>> {
+    match checked {
+        Ok(()) => {
+            set();
+            None
+        }
+        Err(why) => Some(ErrorHandle::new(ErrorCode::L_INVALID_ARG, why)),
+    }
+}
+
 exports! {
     /// Options of a request, all at their defaults; NULL for a request that does not exist.
     fn rd_kafka_AdminOptions_new(rk: &Handle, op: i32) -> Option<Owned<AdminOptions>>, or None; {
@@ -94,6 +114,9 @@ exports! {
                 options: Options::default(),
                 states: Vec::new(),
                 types: Vec::new(),
+                require_stable: false,
+                include_authorized_operations: false,
+                read_committed: false,
                 opaque: std::ptr::null_mut(),
             })
         })
@@ -144,6 +167,31 @@ exports! {
         let to = &mut options.options.broker;
         // SAFETY: the caller's buffer.
         unsafe { set(checked, errstr, size, || *to = Some(NodeId(broker))) }
+    }
+
+    /// Sets whether committed offsets of open transactions are awaited.
+    fn rd_kafka_AdminOptions_set_require_stable_offsets(options: &mut AdminOptions, true_or_false: i32)
+        -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
+    {
+        let checked = check(options, STABLE_OFFSETS, "require_stable_offsets", (0, 1), true_or_false);
+        set_flag(checked, || options.require_stable = true_or_false == 1)
+    }
+
+    /// Sets whether the broker returns the operations that the client may perform.
+    fn rd_kafka_AdminOptions_set_include_authorized_operations(options: &mut AdminOptions, true_or_false: i32)
+        -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
+    {
+        let name = "include_authorized_operations";
+        let checked = check(options, AUTHORIZED_OPERATIONS, name, (0, 1), true_or_false);
+        set_flag(checked, || options.include_authorized_operations = true_or_false == 1)
+    }
+
+    /// Sets the isolation level, `rd_kafka_IsolationLevel_t`.
+    fn rd_kafka_AdminOptions_set_isolation_level(options: &mut AdminOptions, level: i32)
+        -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
+    {
+        let checked = check(options, ISOLATION_LEVEL, "isolation_level", (0, 1), level);
+        set_flag(checked, || options.read_committed = level == 1)
     }
 
     /// Sets what comes with the result.

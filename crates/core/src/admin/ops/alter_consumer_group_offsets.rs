@@ -111,16 +111,19 @@ impl Operation for AlterConsumerGroupOffsets {
                 error,
                 ..PartitionOffset::new(tp, 0)
             };
-            found.into_iter().map(row).collect()
+            Some(found.into_iter().map(row).collect())
         });
-        for result in results.iter_mut().filter(|result| result.error.is_none()) {
+        for result in &mut results {
+            let Some(found) = result.partitions.take() else {
+                continue;
+            };
             let asked = self.offsets(&result.group_id);
-            let found = partitions_in_order(asked.iter().map(|row| &row.tp), std::mem::take(&mut result.partitions));
+            let found = partitions_in_order(asked.iter().map(|row| &row.tp), found);
             let with_offset = |(asked, found): (&PartitionOffset, PartitionOffset)| PartitionOffset {
                 error: found.error,
                 ..asked.clone()
             };
-            result.partitions = asked.iter().zip(found).map(with_offset).collect();
+            result.partitions = Some(asked.iter().zip(found).map(with_offset).collect());
         }
         Ok(results)
     }

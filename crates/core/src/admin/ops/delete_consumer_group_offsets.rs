@@ -100,7 +100,7 @@ impl Operation for DeleteConsumerGroupOffsets {
                 *found = partitions_in_order(self.partitions(group).iter(), std::mem::take(found));
             }
         }
-        let mut results = in_order(self.0.iter().map(|(id, _)| id), &rows, |found| found);
+        let mut results = in_order(self.0.iter().map(|(id, _)| id), &rows, Some);
         match results.as_mut_slice() {
             [
                 GroupResult {

@@ -58,7 +58,7 @@ impl Operation for DeleteGroups {
     }
 
     fn finish(&self, rows: Rows<Self>) -> Result<Vec<GroupResult>, Error> {
-        Ok(in_order(self.0.iter(), &rows, |()| Vec::new()))
+        Ok(in_order(self.0.iter(), &rows, |()| None))
     }
 }
 

@@ -12,8 +12,8 @@ use crate::types::{PartitionOffset, TopicPartition, offset};
 pub struct GroupResult {
     /// The group's id.
     pub group_id: String,
-    /// The partitions with their offsets and errors; empty for operations without.
-    pub partitions: Vec<PartitionOffset>,
+    /// The partitions with their offsets and errors; `None` for a group with an error, and for operations without.
+    pub partitions: Option<Vec<PartitionOffset>>,
     /// The group's error; `None` on success.
     pub error: Option<Error>,
 }
@@ -48,19 +48,22 @@ pub(super) fn partitions_in_order<'a>(
     asked.map(row).collect()
 }
 
-/// Returns the outcomes in the order of the call; `partitions` returns those of a group's row.
+/// Returns the outcomes in the order of the call; `partitions` returns those of a group's row, if it has any.
 pub(super) fn in_order<'a, R: Clone>(
     groups: impl Iterator<Item = &'a String>,
     rows: &BTreeMap<String, Result<R, Error>>,
-    partitions: impl Fn(R) -> Vec<PartitionOffset>,
+    partitions: impl Fn(R) -> Option<Vec<PartitionOffset>>,
 ) -> Vec<GroupResult> {
     let result = |group_id: &String| {
         let row = row_of(rows, group_id);
         GroupResult {
             group_id: group_id.clone(),
             error: row.as_ref().err().cloned(),
-            partitions: row.map(&partitions).unwrap_or_default(),
+            partitions: row.ok().and_then(&partitions),
         }
     };
     groups.map(result).collect()
 }
+
+#[cfg(test)]
+mod tests;

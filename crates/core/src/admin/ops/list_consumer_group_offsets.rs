@@ -64,7 +64,7 @@ impl ListConsumerGroupOffsets {
         Verdict::Done(rows)
     }
 
-    fn group_row(&self, group: &String) -> OffsetFetchRequestGroup {
+    fn group_row(&self, group: &str) -> OffsetFetchRequestGroup {
         let topic = |(name, partitions): (Arc<str>, Vec<(i32, ())>)| OffsetFetchRequestTopics {
             name: name.to_string(),
             partition_indexes: partitions.into_iter().map(|(partition, ())| partition).collect(),
@@ -74,7 +74,7 @@ impl ListConsumerGroupOffsets {
             .partitions(group)
             .map(|partitions| by_topic(partitions.iter().map(|tp| (tp, ()))));
         OffsetFetchRequestGroup {
-            group_id: group.clone(),
+            group_id: group.to_owned(),
             topics: topics.map(|topics| topics.into_iter().map(topic).collect()),
             ..Default::default()
         }
@@ -193,6 +193,6 @@ impl Operation for ListConsumerGroupOffsets {
                 *found = partitions_in_order(asked.iter(), std::mem::take(found));
             }
         }
-        Ok(in_order(self.groups.iter().map(|(id, _)| id), &rows, |found| found))
+        Ok(in_order(self.groups.iter().map(|(id, _)| id), &rows, Some))
     }
 }

@@ -97,7 +97,7 @@ impl Operation for ListOffsets {
         true
     }
 
-    /// What an old broker does not support must not fail the other partitions.
+    /// A kind of offset that an old broker does not support must not fail the other partitions.
     fn kind(&self, (_, spec): &Self::Key) -> u8 {
         u8::try_from(spec.since()).unwrap_or(0)
     }

@@ -15,8 +15,6 @@ mod describe_configs;
 mod describe_consumer_groups;
 mod describe_topics;
 mod group_result;
-#[cfg(test)]
-mod group_tests;
 mod incremental_alter_configs;
 mod list_consumer_group_offsets;
 mod list_consumer_groups;

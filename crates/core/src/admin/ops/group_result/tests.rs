@@ -2,8 +2,9 @@
 
 use ottla_mock::{ApiKey, BrokerId, CoordinatorKind, ErrorCode as BrokerError, FaultAction};
 
-use super::{
-    AlterConsumerGroupOffsets, DeleteConsumerGroupOffsets, DescribeConsumerGroups, GroupResult,
+use super::GroupResult;
+use crate::admin::{
+    AlterConsumerGroupOffsets, DeleteConsumerGroupOffsets, DescribeConsumerGroups, GroupDescription,
     ListConsumerGroupOffsets,
 };
 use crate::error::ErrorCode;
@@ -43,10 +44,13 @@ fn list(groups: &[(&str, Option<&[i32]>)]) -> ListConsumerGroupOffsets {
     }
 }
 
-fn rows(results: &[GroupResult]) -> Vec<(&str, Vec<(i32, i64, ErrorCode)>)> {
+/// A group with the partition, offset and error of each row.
+type Rows<'a> = (&'a str, Vec<(i32, i64, ErrorCode)>);
+
+fn rows(results: &[GroupResult]) -> Vec<Rows<'_>> {
     let row = |r: &PartitionOffset| (r.tp.partition, r.offset, r.error);
-    let group = |r: &GroupResult| -> (_, Vec<_>) { ("", r.partitions.iter().map(row).collect()) };
-    results.iter().map(|r| (&*r.group_id, group(r).1)).collect()
+    let partitions = |r: &GroupResult| r.partitions.iter().flatten().map(row).collect();
+    results.iter().map(|r| (&*r.group_id, partitions(r))).collect()
 }
 
 // ---------------------------------------------------------------- listing offsets
@@ -138,7 +142,7 @@ fn offsets_are_altered_with_leader_epochs_and_metadata() {
         [("b", vec![(1, 7, OK), unknown]), ("new", vec![(0, 5, OK)])]
     );
     let listed = w.ask(list(&[("b", Some(&[1]))])).unwrap();
-    assert_eq!(listed[0].partitions, [row]);
+    assert_eq!(listed[0].partitions, Some(vec![row]));
 }
 
 #[test]
@@ -169,12 +173,9 @@ fn offsets_are_deleted_and_the_error_of_the_only_group_is_that_of_the_call() {
     };
     let deleted = w.ask(delete("a", &[1, 9, 2])).unwrap();
     let unknown = ErrorCode::UNKNOWN_TOPIC_OR_PART;
-    let codes: Vec<_> = deleted[0]
-        .partitions
-        .iter()
-        .map(|r| (r.tp.partition, r.error))
-        .collect();
-    assert_eq!(codes, [(1, OK), (9, unknown), (2, OK)]);
+    let invalid = offset::INVALID;
+    let expected = vec![(1, invalid, OK), (9, invalid, unknown), (2, invalid, OK)];
+    assert_eq!(rows(&deleted), [("a", expected)]);
     let listed = w.ask(list(&[("a", None)])).unwrap();
     assert_eq!(rows(&listed), [("a", vec![(0, 10, OK)])]);
     let error = w.ask(delete("unknown", &[0])).unwrap_err();
@@ -190,11 +191,12 @@ fn offsets_of_a_subscribed_topic_are_not_deleted() {
     w.peer_member("a", "t");
     let operation = DeleteConsumerGroupOffsets(vec![("a".into(), vec![tp(0)])]);
     let deleted = w.ask(operation).unwrap();
-    assert_eq!(deleted[0].partitions[0].error, ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC);
+    let subscribed = (0, offset::INVALID, ErrorCode::GROUP_SUBSCRIBED_TO_TOPIC);
+    assert_eq!(rows(&deleted), [("a", vec![subscribed])]);
     let altered = w
         .ask(AlterConsumerGroupOffsets(vec![("a".into(), vec![at(0, 1)])]))
         .unwrap();
-    assert_eq!(altered[0].partitions[0].error, ErrorCode::UNKNOWN_MEMBER_ID);
+    assert_eq!(rows(&altered), [("a", vec![(0, 1, ErrorCode::UNKNOWN_MEMBER_ID)])]);
 }
 
 #[test]
@@ -268,7 +270,7 @@ fn groups_are_described_by_their_coordinators_in_the_order_of_the_call() {
         assert!(groups.iter().all(|g| g.error.is_none()), "{groups:?}");
         let states: Vec<&str> = groups.iter().map(|g| &*g.state).collect();
         assert_eq!(states, ["Empty", "Stable", "Dead"]);
-        let coordinator = |g: &super::GroupDescription| g.coordinator.as_ref().map(|n| (n.id.0, n.port));
+        let coordinator = |g: &GroupDescription| g.coordinator.as_ref().map(|n| (n.id.0, n.port));
         assert_eq!(coordinator(&groups[0]), Some((3, 9003)));
         assert_eq!(coordinator(&groups[1]), Some((2, 9002)));
         let b = &groups[1];
