@@ -103,12 +103,13 @@ impl WorldBuilder {
             throttle_event: true,
             ..ClientHooks::default()
         };
+        let credentials = CredentialSource::new(&conf, &hooks.sasl).unwrap();
         let builder = CoreBuilder {
             kind: self.kind,
             conf,
             topic_defaults,
             hooks,
-            credentials: CredentialSource::default(),
+            credentials,
             clock: clock.clone(),
             waker: clock.clone(),
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use super::*;
+use super::super::*;
 use crate::config::{ClientConfig, Conf};
 use crate::connection::{BrokerKey, ConnectionConfig, ConnectionTable, NetAction, NetEvent, Ready, WorkId};
 use crate::context::Ctx;
