@@ -186,6 +186,11 @@ impl World {
         self.send(Command::Admin(command));
     }
 
+    /// Executes a command of the manager of credentials.
+    pub(crate) fn credentials_command(&mut self, command: crate::credentials::Command) {
+        self.send(Command::Credentials(command));
+    }
+
     /// Executes a command of the metadata manager.
     pub(crate) fn cluster_command(&mut self, command: crate::cluster::Command) {
         self.send(Command::Cluster(command));

@@ -5,9 +5,10 @@ use ottla_protocol::ApiKey;
 use zeroize::Zeroizing;
 
 use super::super::*;
-use crate::core;
+use crate::cluster::{self, MetadataScope};
 use crate::error::ErrorCode;
 use crate::event::Event;
+use crate::reply::Reply;
 use crate::sasl::BearerToken;
 use crate::test_kit::World;
 
@@ -50,7 +51,7 @@ fn set_login(w: &mut World, password: &str) {
         username: "alice".into(),
         password: Zeroizing::new(password.into()),
     };
-    w.send(core::Command::Credentials(command));
+    w.credentials_command(command);
 }
 
 fn set_token(w: &mut World, token: &str, life_ms: i64) {
@@ -59,7 +60,7 @@ fn set_token(w: &mut World, token: &str, life_ms: i64) {
         expires_ms: wall_ms(w) + life_ms,
         principal: "alice".into(),
     };
-    w.send(core::Command::Credentials(command));
+    w.credentials_command(command);
 }
 
 fn wall_ms(w: &World) -> i64 {
@@ -172,7 +173,15 @@ fn connections_wait_for_the_applications_token_and_use_it_at_once() {
     let mut w = producer("OAUTHBEARER", "right", |sasl| {
         sasl.accepted_tokens = Some(vec![accepted("one"), accepted("two")]);
     });
+    let reply = Reply::new();
+    w.cluster_command(cluster::Command::Metadata {
+        scope: MetadataScope::AllTopics,
+        deadline: w.now.plus_ms(1_000),
+        reply: reply.clone(),
+    });
     w.run_ms(5_000);
+    let error = reply.try_take().unwrap().unwrap_err();
+    assert!(error.message.contains("wait for the first OAUTHBEARER token: the application has not"), "{error}");
     assert_eq!(take_requests(&w), 1);
     assert_eq!(w.brokers().sasl_counts().authentications, 0);
     set_token(&mut w, "one", 100_000);
