@@ -13,6 +13,7 @@ use super::network::{Arrival, Network};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{NetAction, NetEvent};
 use crate::core::{ClientHooks, Command, Core, CoreBuilder, Shared};
+use crate::credentials::CredentialSource;
 use crate::event::DeliveryMode;
 use crate::log::{LogLine, LogSink};
 use crate::sys::{Clock, Instant, Rng, earliest};
@@ -102,11 +103,13 @@ impl WorldBuilder {
             throttle_event: true,
             ..ClientHooks::default()
         };
+        let credentials = CredentialSource::new(&conf, &hooks.sasl).unwrap();
         let builder = CoreBuilder {
             kind: self.kind,
             conf,
             topic_defaults,
             hooks,
+            credentials,
             clock: clock.clone(),
             waker: clock.clone(),
         };
@@ -181,6 +184,11 @@ impl World {
     /// Executes an admin command.
     pub(crate) fn admin(&mut self, command: crate::admin::Command) {
         self.send(Command::Admin(command));
+    }
+
+    /// Executes a command of the manager of credentials.
+    pub(crate) fn credentials_command(&mut self, command: crate::credentials::Command) {
+        self.send(Command::Credentials(command));
     }
 
     /// Executes a command of the metadata manager.
