@@ -10,6 +10,7 @@
 mod bearer;
 mod events;
 mod exchange;
+mod keys;
 mod outcome;
 mod plain;
 mod scram;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::scram::{ScramHash, ScramKeys};
+use super::keys::{ScramHash, ScramKeys};
 use crate::rng::Rng;
 use crate::sasl_config::SaslUser;
 

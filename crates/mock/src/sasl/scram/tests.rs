@@ -1,5 +1,9 @@
 //! SCRAM's messages against the example of RFC 7677, and refusals.
 
+use std::num::NonZeroU32;
+
+use aws_lc_rs::pbkdf2;
+
 use super::*;
 use crate::sasl_config::SaslUser;
 
