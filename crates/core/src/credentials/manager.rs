@@ -197,8 +197,12 @@ impl CredentialManager {
             } => runs.poll(ctx),
             Kind::Token(refresh) => {
                 if starts {
-                    let text = format!("connections wait for the first OAUTHBEARER token: {}", refresh.awaited());
-                    self.notices.push_back(Notice::Awaited(Error::new(ErrorCode::L_AUTHENTICATION, text)));
+                    let text = format!(
+                        "connections wait for the first OAUTHBEARER token: {}",
+                        refresh.awaited()
+                    );
+                    self.notices
+                        .push_back(Notice::Awaited(Error::new(ErrorCode::L_AUTHENTICATION, text)));
                 }
                 let request = refresh.poll(ctx);
                 self.notices.extend(request.map(Notice::Request));

@@ -118,7 +118,10 @@ impl TokenRefresh {
             self.warn_at = None;
             ctx.log.log(level::WARNING, "OAUTHBEARER", || {
                 let pause = FIRST_TOKEN_TIME.as_secs();
-                format!("connections have waited {pause} s for the first token: {}", self.awaited())
+                format!(
+                    "connections have waited {pause} s for the first token: {}",
+                    self.awaited()
+                )
             });
         }
         if let Some(Pending::Application { request, repeat_at }) = &mut self.pending

@@ -181,7 +181,12 @@ fn connections_wait_for_the_applications_token_and_use_it_at_once() {
     });
     w.run_ms(5_000);
     let error = reply.try_take().unwrap().unwrap_err();
-    assert!(error.message.contains("wait for the first OAUTHBEARER token: the application has not"), "{error}");
+    assert!(
+        error
+            .message
+            .contains("wait for the first OAUTHBEARER token: the application has not"),
+        "{error}"
+    );
     assert_eq!(take_requests(&w), 1);
     assert_eq!(w.brokers().sasl_counts().authentications, 0);
     set_token(&mut w, "one", 100_000);

@@ -284,7 +284,10 @@ fn connections_wait_for_the_first_token() {
 fn a_first_token_that_does_not_come_is_logged_once() {
     for (mut w, cause) in [
         (by_application(), "the application has not set one"),
-        (by_provider(Ok(token(WALL_MS + 1000))).0, "its provider has not returned one"),
+        (
+            by_provider(Ok(token(WALL_MS + 1000))).0,
+            "its provider has not returned one",
+        ),
     ] {
         w.advance(9_999);
         assert!(!w.log_contains("connections have waited"));
@@ -293,7 +296,10 @@ fn a_first_token_that_does_not_come_is_logged_once() {
         }
         assert!(w.log_contains(&format!("connections have waited 10 s for the first token: {cause}")));
         let lines = w.lines.lock().unwrap();
-        assert_eq!(lines.iter().filter(|line| line.message.contains("have waited")).count(), 1);
+        assert_eq!(
+            lines.iter().filter(|line| line.message.contains("have waited")).count(),
+            1
+        );
     }
     let mut w = by_application();
     w.set_token(100_000);
