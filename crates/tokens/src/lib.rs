@@ -8,11 +8,23 @@
 //! | `text` | texts of others in error messages |
 //! | `clock` | the system's clock |
 
+mod answer;
+mod assertion;
 mod clock;
 mod extensions;
+mod file;
+mod form;
+mod http;
+mod json;
+mod jwt;
+mod oidc;
 mod text;
 mod token;
 mod unsecured;
 
+pub use assertion::AssertionSettings;
+pub use http::HttpsTrust;
+pub use jwt::Algorithm;
+pub use oidc::{Grant, Oidc, OidcSettings};
 pub use token::{SettingsError, Token, TokenError, TokenProvider};
 pub use unsecured::UnsecuredJwt;
