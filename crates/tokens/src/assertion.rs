@@ -19,7 +19,7 @@ const TEMPLATE: &str = "sasl.oauthbearer.assertion.jwt.template.file";
 const FILE_MAX: usize = 128 << 10;
 
 /// The properties `sasl.oauthbearer.assertion.*`: a signed assertion that is created for each token, or a file with one.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct AssertionSettings {
     /// `algorithm`.
     pub algorithm: Algorithm,
@@ -46,6 +46,26 @@ pub struct AssertionSettings {
     pub nbf_seconds: u32,
     /// `claim.jti.include`: each assertion has a random identifier.
     pub jti: bool,
+}
+
+/// Returns the properties' defaults: no source, RS256, a life of 300 seconds, valid from 60 seconds before.
+impl Default for AssertionSettings {
+    fn default() -> Self {
+        AssertionSettings {
+            algorithm: Algorithm::default(),
+            private_key_file: None,
+            private_key_pem: None,
+            private_key_passphrase: None,
+            file: None,
+            template_file: None,
+            aud: None,
+            iss: None,
+            sub: None,
+            exp_seconds: 300,
+            nbf_seconds: 60,
+            jti: false,
+        }
+    }
 }
 
 /// Prints no key and no passphrase.
@@ -179,7 +199,9 @@ impl Assertions {
                 MaterialErrorKind::PasswordNeeded | MaterialErrorKind::WrongPassword => format!(": check {PASSPHRASE}"),
                 _ => String::new(),
             };
-            SettingsError::invalid(property, format_args!("{error}{hint}"))
+            let path = settings.private_key_file.as_ref();
+            let path = path.map_or_else(String::new, |path| format!("{path}: "));
+            SettingsError::invalid(property, format_args!("{path}{error}{hint}"))
         })?;
         let signer = Signer::new(settings.algorithm, &key);
         key.zeroize();

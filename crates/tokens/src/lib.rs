@@ -10,6 +10,7 @@
 
 mod answer;
 mod assertion;
+mod azure;
 mod clock;
 mod extensions;
 mod file;
@@ -18,11 +19,14 @@ mod http;
 mod json;
 mod jwt;
 mod oidc;
+#[cfg(test)]
+mod test_server;
 mod text;
 mod token;
 mod unsecured;
 
 pub use assertion::AssertionSettings;
+pub use azure::{AzureImds, AzureImdsSettings};
 pub use http::HttpsTrust;
 pub use jwt::Algorithm;
 pub use oidc::{Grant, Oidc, OidcSettings};
