@@ -75,6 +75,22 @@ impl Expected {
             let kind = crate::text::shown(kind);
             return Err(format!("the answer has a token of the type {kind}, not Bearer"));
         }
+        // Azure sends the number as a text.
+        let life_ms = answer.get("expires_in").and_then(|value| match value {
+            Value::String(text) => text.parse::<i64>().ok().map(|seconds| seconds.saturating_mul(1000)),
+            other => json::seconds_as_ms(other),
+        });
+        self.of_value(name, value, life_ms, now_ms)
+    }
+
+    /// Returns a token. `name` is its name in the answer, and `life_ms` its life if it is not a JWT.
+    pub(crate) fn of_value(
+        &self,
+        name: &str,
+        value: &str,
+        life_ms: Option<i64>,
+        now_ms: i64,
+    ) -> Result<Issued, String> {
         let is_valid = |b: u8| b.is_ascii_alphanumeric() || b"-._~+/=".contains(&b);
         if !value.bytes().all(is_valid) {
             return Err(format!("the {name} has characters that bearer tokens cannot have"));
@@ -84,7 +100,14 @@ impl Expected {
                 &claims.map_err(|cause| format!("the {name} is not a JWT: {cause}"))?,
                 name,
             )?,
-            None => self.of_opaque(answer, name, now_ms)?,
+            None => match life_ms {
+                Some(life_ms) => (now_ms.saturating_add(life_ms), self.opaque_principal.clone()),
+                None => {
+                    return Err(format!(
+                        "the {name} is not a JWT, and the answer has no \"expires_in\": its life is unknown"
+                    ));
+                }
+            },
         };
         if expires_ms <= now_ms {
             let late_s = now_ms.saturating_sub(expires_ms) / 1000;
@@ -108,21 +131,6 @@ impl Expected {
             Some(subject) => Ok((expires_ms, subject.to_owned())),
             None => Err(format!(
                 "the {name} has no claim \"{claim}\" with a text: check sasl.oauthbearer.sub.claim.name"
-            )),
-        }
-    }
-
-    /// Returns the end of life of a token that is not a JWT, by the answer's `expires_in`.
-    fn of_opaque(&self, answer: &Map<String, Value>, name: &str, now_ms: i64) -> Result<(i64, String), String> {
-        // Azure sends the number as a text.
-        let life_ms = answer.get("expires_in").and_then(|value| match value {
-            Value::String(text) => text.parse::<i64>().ok().map(|seconds| seconds.saturating_mul(1000)),
-            other => json::seconds_as_ms(other),
-        });
-        match life_ms {
-            Some(life_ms) => Ok((now_ms.saturating_add(life_ms), self.opaque_principal.clone())),
-            None => Err(format!(
-                "the {name} is not a JWT, and the answer has no \"expires_in\": its life is unknown"
             )),
         }
     }

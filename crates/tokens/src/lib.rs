@@ -10,6 +10,7 @@
 
 mod answer;
 mod assertion;
+mod aws;
 mod azure;
 mod clock;
 mod extensions;
@@ -26,6 +27,7 @@ mod token;
 mod unsecured;
 
 pub use assertion::AssertionSettings;
+pub use aws::{AwsSettings, AwsWebIdentity, MskIam, aws_iam};
 pub use azure::{AzureImds, AzureImdsSettings};
 pub use http::HttpsTrust;
 pub use jwt::Algorithm;

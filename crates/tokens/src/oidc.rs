@@ -145,7 +145,7 @@ impl Oidc {
         let expected = Expected {
             subject_claim,
             or_id_token: settings.grant == Grant::JwtBearer,
-            opaque_principal: client_id.clone().unwrap_or_default(),
+            opaque_principal: client_id.clone().unwrap_or_else(|| "unknown".to_owned()),
         };
         let proof = match settings.grant {
             Grant::JwtBearer => Proof::JwtBearer(Assertions::new(settings.assertion, DefaultClaims::default())?),
