@@ -81,7 +81,7 @@ impl MskIam {
         })
     }
 
-    fn fetch_within(&self, deadline: Deadline) -> Result<Token, String> {
+    pub(super) fn fetch_within(&self, deadline: Deadline) -> Result<Token, String> {
         let region = self.sources.region(self.region.as_deref(), deadline)?;
         let credentials = self.sources.credentials(&region, deadline)?;
         let now_ms = now_ms();
