@@ -15,6 +15,9 @@ const OWN: &[&str] = &[
     "test.mock.ssl.certificate.location",
     "test.mock.ssl.key.location",
     "test.mock.ssl.client.ca.location",
+    "test.mock.sasl.mechanisms",
+    "test.mock.sasl.users",
+    "test.mock.sasl.max.reauth.ms",
 ];
 
 /// One property as the interface has it.
