@@ -227,15 +227,18 @@ fn from_file(path: &str) -> Result<Zeroizing<String>, SettingsError> {
     }
 }
 
-/// Returns header and claims of a template. Both members may be missing.
-fn template(path: &str) -> Result<(Map<String, Value>, Map<String, Value>), SettingsError> {
+/// The header and the claims of an assertion.
+type Parts = (Map<String, Value>, Map<String, Value>);
+
+/// Returns the parts of a template. Both members may be missing.
+fn template(path: &str) -> Result<Parts, SettingsError> {
     let invalid = |cause: String| SettingsError::invalid(TEMPLATE, cause);
     let bytes = file::read(path, FILE_MAX).map_err(invalid)?;
     parse_template(&bytes).map_err(|cause| invalid(format!("{path}: {cause}")))
 }
 
 /// Parses a template.
-pub(crate) fn parse_template(text: &[u8]) -> Result<(Map<String, Value>, Map<String, Value>), String> {
+pub(crate) fn parse_template(text: &[u8]) -> Result<Parts, String> {
     let mut all = json::object(text)?;
     let mut part = |name: &str| match all.remove(name) {
         None => Ok(Map::new()),

@@ -20,6 +20,7 @@ mod http;
 mod json;
 mod jwt;
 mod oidc;
+pub mod parsing;
 #[cfg(test)]
 mod test_server;
 mod text;

@@ -6,6 +6,7 @@ mod msk;
 mod profile;
 mod settings;
 mod sigv4;
+mod sources;
 mod sts;
 mod time;
 mod web_identity;
@@ -26,6 +27,12 @@ pub fn aws_iam(settings: AwsSettings) -> Result<Box<dyn TokenProvider>, Settings
         true => Ok(Box::new(AwsWebIdentity::new(settings)?)),
         false => Ok(Box::new(MskIam::new(settings)?)),
     }
+}
+
+/// Reads credentials in JSON, and returns the end of their life, in milliseconds since 1970.
+pub(crate) fn expiry_of_credentials(body: &[u8]) -> Result<Option<i64>, String> {
+    let object = crate::json::object(body)?;
+    Ok(credentials::Credentials::of_json(&object)?.expires_ms)
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
 
 use super::config::{self, Config};
-use super::credentials::{Credentials, Sources};
+use super::credentials::Credentials;
 use super::settings::AwsSettings;
 use super::sigv4::{Scope, Signable, percent_encoded, sha256_hex};
+use super::sources::Sources;
 use crate::clock::now_ms;
 use crate::extensions;
 use crate::http::{ATTEMPT_MAX, Deadline, Environment};

@@ -1,8 +1,8 @@
 //! JSON Web Tokens that AWS issues for other services (STS GetWebIdentityToken).
 
 use super::config::{self, Config};
-use super::credentials::Sources;
 use super::settings::AwsSettings;
+use super::sources::Sources;
 use super::sts::Sts;
 use crate::answer::Expected;
 use crate::clock::now_ms;

@@ -3,7 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use super::proxy::Proxy;
 use crate::text::shown;
 
 /// The cause of a failed request: one line.
@@ -30,8 +29,8 @@ impl HttpError {
         &self.0
     }
 
-    /// Returns the cause of ureq's error. `limit` is the time that the attempt had.
-    pub(super) fn of(error: &ureq::Error, limit: Duration, proxy: Option<&Proxy>) -> Self {
+    /// Returns the cause of ureq's error. `limit` is the time that the attempt had, `proxy` the description of the proxy.
+    pub(super) fn of(error: &ureq::Error, limit: Duration, proxy: Option<&str>) -> Self {
         use ureq::Error as E;
         let text = match error {
             E::Timeout(ureq::Timeout::Connect) => "the connection could not be established in time".to_owned(),
@@ -53,9 +52,9 @@ impl HttpError {
     }
 }
 
-fn with_proxy(text: String, proxy: Option<&Proxy>) -> HttpError {
+fn with_proxy(text: String, proxy: Option<&str>) -> HttpError {
     match proxy {
-        Some(proxy) => HttpError(format!("{text} (through the proxy {})", proxy.shown)),
+        Some(proxy) => HttpError(format!("{text} (through the proxy {proxy})")),
         None => HttpError(text),
     }
 }

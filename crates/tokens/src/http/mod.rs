@@ -140,7 +140,10 @@ impl HttpClient {
             .user_agent(concat!("ottla/", env!("CARGO_PKG_VERSION")))
             .build();
         let agent = ureq::Agent::with_parts(config, connector, DefaultResolver::default());
-        let failed = |error: ureq::Error| HttpError::of(&error, deadline.limit, proxy.as_ref());
+        let failed = |error: ureq::Error| {
+            let proxy = proxy.as_ref().map(|proxy| proxy.shown.as_str());
+            HttpError::of(&error, deadline.limit, proxy)
+        };
         let mut head = http::Request::builder()
             .method(request.method)
             .uri(request.url.uri().clone());

@@ -11,7 +11,7 @@ use crate::token::SettingsError;
 
 const LOCATION: &str = "https.ca.location";
 const PEM: &str = "https.ca.pem";
-/// The location that stands for the usual ones of the operating system.
+/// The value for the usual locations of the operating system.
 const PROBE: &str = "probe";
 
 /// Trusted CAs of HTTPS servers. Certificates of `ssl.ca.location` are not among them.

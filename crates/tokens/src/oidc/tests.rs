@@ -487,150 +487,89 @@ fn a_slow_server_ends_at_the_deadline() {
     assert!(error.starts_with("no answer within"), "{error}");
 }
 
+/// Checks that changed settings are refused, with a property and a text.
+fn refused(property: &str, text: &str, change: impl FnOnce(&mut OidcSettings)) {
+    let mut settings = OidcSettings {
+        token_endpoint_url: "http://localhost/".to_owned(),
+        client_id: Some("app".to_owned()),
+        client_secret: Some(Zeroizing::new(SECRET_TEXT.to_owned())),
+        ..OidcSettings::default()
+    };
+    change(&mut settings);
+    let error = Oidc::new(settings).unwrap_err().0;
+    assert!(!error.contains(SECRET_TEXT), "{error}");
+    let start = format!("Invalid {property}: ");
+    assert!(error.starts_with(&start) && error.contains(text), "{property}: {error}");
+}
+
 #[test]
 fn settings_at_fault_are_named() {
+    const BASE: &str = "sasl.oauthbearer.";
+    let own = |name: &str, text: &str, change: fn(&mut OidcSettings)| refused(&format!("{BASE}{name}"), text, change);
+    own("token.endpoint.url", "needs it", |s| s.token_endpoint_url.clear());
+    own("token.endpoint.url", "not a URL", |s| {
+        s.token_endpoint_url = "x".to_owned()
+    });
+    own("client.id", "needs it", |s| s.client_id = None);
+    own("client.secret", "needs it", |s| {
+        s.client_secret = Some(Zeroizing::default())
+    });
+    own("sub.claim.name", "empty", |s| s.subject_claim = Some(String::new()));
+    own("extensions", "key=value", |s| s.extensions = Some("a".to_owned()));
+    own("assertion", "neither", |s| s.grant = Grant::JwtBearer);
+    own(
+        "assertion.file",
+        "not together with sasl.oauthbearer.assertion.claim.aud",
+        |s| {
+            s.grant = Grant::JwtBearer;
+            s.assertion.file = Some("/nowhere".to_owned());
+            s.assertion.aud = Some("a".to_owned());
+        },
+    );
+    refused("https.ca.location", "/nowhere", |s| {
+        s.trust.ca_location = Some("/nowhere".to_owned())
+    });
+}
+
+#[test]
+fn keys_and_templates_at_fault_are_named() {
+    const FILE: &str = "sasl.oauthbearer.assertion.private.key.file";
+    const PEM: &str = "sasl.oauthbearer.assertion.private.key.pem";
+    const TEMPLATE: &str = "sasl.oauthbearer.assertion.jwt.template.file";
     let folder = Folder::new("faults");
     let ec = key_file(Algorithm::Es256).1;
     let key = folder.write("key.pem", &ec);
     let garbage = folder.write("garbage", "garbage");
+    refused(FILE, "not together with", |s| {
+        jwt_bearer(s, &ec);
+        s.assertion.private_key_file = Some(key.clone());
+    });
+    for (path, text) in [
+        ("/nowhere", "/nowhere: No such file"),
+        ("/dev/null", "not a regular file"),
+        (garbage.as_str(), "garbage: no private key"),
+        (key.as_str(), "RS256 needs an RSA key"),
+    ] {
+        refused(FILE, text, |s| {
+            s.grant = Grant::JwtBearer;
+            s.assertion.private_key_file = Some(path.to_owned());
+        });
+    }
+    refused(PEM, "ES256 needs an EC key", |s| {
+        jwt_bearer(s, &key_file(Algorithm::Rs256).1)
+    });
     let odd = folder.write("odd.json", r#"{"claims":{}}"#);
     let array = folder.write("array.json", r#"{"header":[]}"#);
-    let check = |change: &dyn Fn(&mut OidcSettings)| {
-        let mut settings = OidcSettings {
-            token_endpoint_url: "http://localhost/".to_owned(),
-            client_id: Some("app".to_owned()),
-            client_secret: Some(Zeroizing::new(SECRET_TEXT.to_owned())),
-            ..OidcSettings::default()
-        };
-        change(&mut settings);
-        let error = Oidc::new(settings).unwrap_err().0;
-        assert!(!error.contains(SECRET_TEXT), "{error}");
-        error
-    };
-    let base = "sasl.oauthbearer.";
-    let bearer = |settings: &mut OidcSettings| {
-        settings.grant = Grant::JwtBearer;
-        settings.assertion.algorithm = Algorithm::Es256;
-        settings.assertion.private_key_pem = Some(Zeroizing::new(ec.clone()));
-    };
-    type Change<'c> = Box<dyn Fn(&mut OidcSettings) + 'c>;
-    let cases: Vec<(&str, &str, Change<'_>)> = vec![
-        (
-            "token.endpoint.url",
-            "needs it",
-            Box::new(|s| s.token_endpoint_url.clear()),
-        ),
-        (
-            "token.endpoint.url",
-            "not a URL",
-            Box::new(|s| s.token_endpoint_url = "x".to_owned()),
-        ),
-        ("client.id", "needs it", Box::new(|s| s.client_id = None)),
-        (
-            "client.secret",
-            "needs it",
-            Box::new(|s| s.client_secret = Some(Zeroizing::new(String::new()))),
-        ),
-        (
-            "sub.claim.name",
-            "empty",
-            Box::new(|s| s.subject_claim = Some(String::new())),
-        ),
-        (
-            "extensions",
-            "key=value",
-            Box::new(|s| s.extensions = Some("a".to_owned())),
-        ),
-        ("assertion", "neither", Box::new(|s| s.grant = Grant::JwtBearer)),
-        (
-            "assertion.private.key.file",
-            "not together with",
-            Box::new(|s| {
-                bearer(s);
-                s.assertion.private_key_file = Some(key.clone());
-            }),
-        ),
-        (
-            "assertion.file",
-            "not together with sasl.oauthbearer.assertion.claim.aud",
-            Box::new(|s| {
-                s.grant = Grant::JwtBearer;
-                s.assertion.file = Some(key.clone());
-                s.assertion.aud = Some("a".to_owned());
-            }),
-        ),
-        (
-            "assertion.private.key.file",
-            "/nowhere: No such file",
-            Box::new(|s| {
-                s.grant = Grant::JwtBearer;
-                s.assertion.private_key_file = Some("/nowhere".to_owned());
-            }),
-        ),
-        (
-            "assertion.private.key.file",
-            "garbage",
-            Box::new(|s| {
-                s.grant = Grant::JwtBearer;
-                s.assertion.private_key_file = Some(garbage.clone());
-            }),
-        ),
-        (
-            "assertion.private.key.file",
-            "not a regular file",
-            Box::new(|s| {
-                s.grant = Grant::JwtBearer;
-                s.assertion.private_key_file = Some("/dev/null".to_owned());
-            }),
-        ),
-        (
-            "assertion.private.key.file",
-            "RS256 needs an RSA key",
-            Box::new(|s| {
-                s.grant = Grant::JwtBearer;
-                s.assertion.private_key_file = Some(key.clone());
-            }),
-        ),
-        (
-            "assertion.private.key.pem",
-            "ES256 needs an EC key",
-            Box::new(|s| {
-                bearer(s);
-                s.assertion.private_key_pem = Some(Zeroizing::new(key_file(Algorithm::Rs256).1));
-            }),
-        ),
-        (
-            "assertion.jwt.template.file",
-            "it is not JSON",
-            Box::new(|s| {
-                bearer(s);
-                s.assertion.template_file = Some(garbage.clone());
-            }),
-        ),
-        (
-            "assertion.jwt.template.file",
-            "the member claims",
-            Box::new(|s| {
-                bearer(s);
-                s.assertion.template_file = Some(odd.clone());
-            }),
-        ),
-        (
-            "assertion.jwt.template.file",
-            "header is not an object",
-            Box::new(|s| {
-                bearer(s);
-                s.assertion.template_file = Some(array.clone());
-            }),
-        ),
-    ];
-    for (property, text, change) in &cases {
-        let error = check(change);
-        let start = format!("Invalid {base}{property}: ");
-        assert!(error.starts_with(&start) && error.contains(text), "{property}: {error}");
+    for (path, text) in [
+        (garbage, "it is not JSON"),
+        (odd, "the member claims"),
+        (array, "header is not an object"),
+    ] {
+        refused(TEMPLATE, text, |s| {
+            jwt_bearer(s, &ec);
+            s.assertion.template_file = Some(path);
+        });
     }
-    let trust = check(&|s| s.trust.ca_location = Some("/nowhere".to_owned()));
-    assert!(trust.starts_with("Invalid https.ca.location: "), "{trust}");
 }
 
 #[test]
