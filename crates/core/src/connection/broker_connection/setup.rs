@@ -31,6 +31,8 @@ const API_VERSIONS_FIRST: i16 = 0;
 /// The part of a session's lifetime after which the client authenticates again, with its jitter: 85 % to 95 %, as the Java
 /// client does (KIP-368).
 const REAUTHENTICATE_AFTER: (f64, f64) = (0.85, 0.10 / 0.85);
+/// Minimum time between two authentications on a connection: brokers refuse another one within a second (KIP-368).
+const REAUTHENTICATE_MIN: Duration = Duration::from_millis(1_050);
 
 impl BrokerConnection {
     // ---------------------------------------------------------------- addresses
@@ -479,7 +481,10 @@ impl BrokerConnection {
     fn on_authenticated(&mut self, table: &mut TableState, session_lifetime: Option<Duration>, now: Instant) {
         self.reauthenticate_at = session_lifetime.map(|lifetime| {
             let renewal = lifetime.mul_f64(REAUTHENTICATE_AFTER.0);
-            let renewal = table.rng.jitter(renewal, 0.0, REAUTHENTICATE_AFTER.1);
+            let renewal = table
+                .rng
+                .jitter(renewal, 0.0, REAUTHENTICATE_AFTER.1)
+                .max(REAUTHENTICATE_MIN);
             self.log(table).session_lifetime(lifetime, renewal);
             now + renewal
         });
