@@ -52,9 +52,11 @@ pub(super) struct Authentication {
 }
 
 impl Authentication {
-    /// Begins with a SaslHandshake in the highest version that the broker supports. `rng` is the source of nonces.
+    /// Begins with a SaslHandshake in the highest version that the broker supports. `host` is the broker's name as it is
+    /// configured or advertised, `rng` the source of nonces.
     pub(super) fn begin(
         credentials: &Credentials,
+        host: &str,
         versions: &BrokerVersions,
         rng: &mut Rng,
     ) -> Result<(Self, Output), Error> {
@@ -70,7 +72,7 @@ impl Authentication {
         };
         let authentication = Authentication {
             mechanism_name: name,
-            mechanism: credentials.mechanism(rng).map_err(refused)?,
+            mechanism: credentials.mechanism(host, rng).map_err(refused)?,
             stage: Stage::Handshake { authenticate },
         };
         Ok((
@@ -147,7 +149,7 @@ impl Authentication {
             let code = ErrorCode::from(response.error_code);
             let text = response.error_message.filter(|text| !text.is_empty());
             let mut text = text.unwrap_or_else(|| code.description().into_owned());
-            if let Some(refusal) = self.refusal() {
+            if let Some(refusal) = self.refusal().or(self.mechanism.refusal_advice()) {
                 text.push_str(": ");
                 text.push_str(refusal);
             }

@@ -1,6 +1,7 @@
 //! SASL mechanisms as pure state machines (RFC 4422): each maps the broker's challenges to responses. The connection
 //! layer carries the tokens (SaslHandshake, SaslAuthenticate).
 
+mod gssapi;
 mod mechanism;
 mod oauthbearer;
 mod plain;
@@ -9,8 +10,10 @@ mod scram;
 use std::fmt;
 use std::sync::Arc;
 
+pub use gssapi::GssapiCredentials;
 pub use mechanism::{Mechanism, SaslError, Step};
 pub use oauthbearer::{BearerToken, OAuthBearer, validate_extension, validate_token};
+pub use ottla_gssapi::KinitCommand;
 pub use plain::Plain;
 #[cfg(test)]
 pub(crate) use scram::ScriptedServer;
@@ -32,6 +35,8 @@ pub enum Credentials {
     Scram(Arc<ScramCredentials>),
     /// `OAUTHBEARER` (RFC 7628, KIP-255).
     OAuthBearer(Arc<BearerToken>),
+    /// `GSSAPI` (RFC 4752): Kerberos.
+    Gssapi(Arc<GssapiCredentials>),
 }
 
 impl Credentials {
@@ -46,18 +51,20 @@ impl Credentials {
             Credentials::Plain { .. } => "PLAIN",
             Credentials::Scram(credentials) => credentials.hash().mechanism_name(),
             Credentials::OAuthBearer(_) => oauthbearer::NAME,
+            Credentials::Gssapi(_) => gssapi::NAME,
         }
     }
 
-    /// Returns a new exchange, with a nonce from `rng` if the mechanism needs one.
+    /// Returns a new exchange with the broker of that host name, with a nonce from `rng` if the mechanism needs one.
     ///
     /// # Errors
     /// [`SaslError`] when the system has no random bytes for a nonce.
-    pub fn mechanism(&self, rng: &mut Rng) -> Result<Box<dyn Mechanism>, SaslError> {
+    pub fn mechanism(&self, host: &str, rng: &mut Rng) -> Result<Box<dyn Mechanism>, SaslError> {
         Ok(match self {
             Credentials::Plain { username, password } => Box::new(Plain::new(username, password)),
             Credentials::Scram(credentials) => Box::new(Scram::new(credentials.clone(), rng)?),
             Credentials::OAuthBearer(token) => Box::new(OAuthBearer::new(token.clone())),
+            Credentials::Gssapi(credentials) => gssapi::exchange(credentials.clone(), host),
         })
     }
 }

@@ -75,7 +75,7 @@ mod tests {
             username: "alice".into(),
             password: "secret".into(),
         };
-        let exchange = credentials.mechanism(&mut Rng::from_seed(1)).unwrap();
+        let exchange = credentials.mechanism("broker", &mut Rng::from_seed(1)).unwrap();
         for text in [format!("{credentials:?}"), format!("{exchange:?}")] {
             assert!(!text.contains("alice") && !text.contains("secret"), "{text}");
         }

@@ -368,7 +368,7 @@ impl BrokerConnection {
         let Some(credentials) = &table.config.security.sasl else {
             return self.come_up(table, (conn, versions), None, now);
         };
-        match Authentication::begin(credentials, &versions, &mut table.rng) {
+        match Authentication::begin(credentials, self.addresses.host(), &versions, &mut table.rng) {
             Ok((authentication, output)) => {
                 let state = State::Authenticating {
                     conn,
@@ -392,7 +392,7 @@ impl BrokerConnection {
         let (conn, versions) = (*conn, versions.clone());
         self.reauthenticate_at = None;
         self.setup_deadline = Some(now + table.config.setup_timeout);
-        match Authentication::begin(credentials, &versions, &mut table.rng) {
+        match Authentication::begin(credentials, self.addresses.host(), &versions, &mut table.rng) {
             Ok((authentication, output)) => {
                 let state = State::Reauthenticating {
                     conn,
