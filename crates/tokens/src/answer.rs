@@ -174,9 +174,8 @@ pub(crate) fn failure(response: &Response, secrets: &Secrets) -> String {
     text
 }
 
-/// Returns whether a server has refused the client's credentials.
-pub(crate) fn is_invalid_client(response: &Response) -> bool {
-    let code = json::object(&response.body).ok();
-    let code = code.as_ref().and_then(|answer| json::text(answer, "error"));
-    response.status == 401 || code == Some("invalid_client")
+/// Returns whether a server may have refused the client's credentials. Servers differ in the status, and in the error for
+/// credentials whose encoding they cannot read.
+pub(crate) fn is_refusal(response: &Response) -> bool {
+    matches!(response.status, 400 | 401 | 403)
 }

@@ -194,7 +194,8 @@ fn ordinary_secrets_are_sent_once_as_they_are() {
 #[test]
 fn a_secret_that_servers_may_decode_is_tried_both_ways() {
     let secret = "a+b%41";
-    let refused = Answer::error(400, r#"{"error":"invalid_client"}"#);
+    // Nimbus' answer to a Basic header that it cannot decode.
+    let refused = Answer::error(400, r#"{"error":"invalid_request"}"#);
     let server = Server::start(vec![refused, good()]);
     let mut settings = settings(&server);
     settings.client_secret = Some(Zeroizing::new(secret.to_owned()));
@@ -277,6 +278,7 @@ fn jwt_bearer_has_the_configured_claims_only() {
     let (key, pem) = key_file(Algorithm::Es256);
     let request = request_of(|settings| {
         jwt_bearer(settings, &pem);
+        settings.client_secret = None;
         settings.assertion.exp_seconds = 7;
         settings.assertion.nbf_seconds = 3;
         settings.assertion.aud = Some("the audience".to_owned());
@@ -290,6 +292,14 @@ fn jwt_bearer_has_the_configured_claims_only() {
     let iat = claims["iat"].as_i64().unwrap();
     let expected = json!({"aud": "the audience", "iat": iat, "exp": iat + 7, "nbf": iat - 3});
     assert_eq!(claims, expected);
+}
+
+#[test]
+fn jwt_bearer_with_id_and_secret_authenticates_the_client_too() {
+    let (key, pem) = key_file(Algorithm::Es256);
+    let request = request_of(|settings| jwt_bearer(settings, &pem));
+    assert_eq!(credentials(&request), ("app".to_owned(), SECRET_TEXT.to_owned()));
+    verified(&request.form()[1].1, Algorithm::Es256, &key);
 }
 
 #[test]
