@@ -1,10 +1,9 @@
 //! Tokens of Azure's instance metadata service: managed identities of virtual machines.
 
-use crate::answer::{self, Expected};
+use crate::answer::{self, DEFAULT_SUBJECT_CLAIM, Expected, retrieval_error};
 use crate::clock::now_ms;
 use crate::extensions;
 use crate::http::{ATTEMPT_MAX, Deadline, HttpClient, HttpsTrust, Request, Url};
-use crate::oidc::{DEFAULT_SUBJECT_CLAIM, retrieval_error};
 use crate::text::Secrets;
 use crate::token::{SettingsError, Token, TokenError, TokenProvider};
 

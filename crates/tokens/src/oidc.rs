@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use zeroize::Zeroizing;
 
-use crate::answer::{self, Expected};
+use crate::answer::{self, DEFAULT_SUBJECT_CLAIM, Expected, retrieval_error};
 use crate::assertion::{AssertionSettings, Assertions, DefaultClaims};
 use crate::clock::now_ms;
 use crate::extensions;
@@ -24,8 +24,6 @@ const SUBJECT_CLAIM: &str = "sasl.oauthbearer.sub.claim.name";
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 /// The identifier of assertions as a grant (RFC 7523, section 2.1).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// The default of `sasl.oauthbearer.sub.claim.name`.
-pub(crate) const DEFAULT_SUBJECT_CLAIM: &str = "sub";
 
 /// The grant of a token, `sasl.oauthbearer.grant.type`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -273,11 +271,6 @@ impl TokenProvider for Oidc {
         let result = self.fetch_within(Deadline::after(ATTEMPT_MAX));
         result.map_err(|cause| retrieval_error(&self.url, &cause))
     }
-}
-
-/// Returns the error of a failed request, which begins with librdkafka's words.
-pub(crate) fn retrieval_error(url: &Url, cause: &str) -> TokenError {
-    TokenError(format!("Failed to retrieve OIDC token from \"{url}\": {cause}"))
 }
 
 /// The client's id and secret, in the header `Authorization: Basic`.

@@ -4,12 +4,11 @@ use super::config::{self, Config};
 use super::settings::AwsSettings;
 use super::sources::Sources;
 use super::sts::Sts;
-use crate::answer::Expected;
+use crate::answer::{DEFAULT_SUBJECT_CLAIM, Expected};
 use crate::clock::now_ms;
 use crate::extensions;
 use crate::http::{ATTEMPT_MAX, Deadline, Environment};
 use crate::json;
-use crate::oidc::DEFAULT_SUBJECT_CLAIM;
 use crate::token::{SettingsError, Token, TokenError, TokenProvider};
 
 /// A provider of tokens that AWS's security token service issues for an audience, such as Confluent Cloud

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::jwt::Algorithm;
+use crate::test_folder::Folder;
 use crate::test_server::{Answer, Received, Server, decoded};
 
 const SECRET_TEXT: &str = "hidden-secret";
@@ -103,28 +104,6 @@ fn verified(assertion: &str, algorithm: Algorithm, key: &rcgen::KeyPair) -> (Val
     let part = |part: &str| serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap();
     let (header, claims) = message.split_once('.').unwrap();
     (part(header), part(claims))
-}
-
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ottla-tokens-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[test]
