@@ -102,3 +102,52 @@ pub use jwt::Algorithm;
 pub use oidc::{Grant, Oidc, OidcSettings};
 pub use token::{SettingsError, Token, TokenError, TokenProvider};
 pub use unsecured::UnsecuredJwt;
+
+#[cfg(test)]
+mod tests {
+    use zeroize::Zeroizing;
+
+    use super::*;
+
+    #[test]
+    fn debug_output_has_no_secret() {
+        let secret = || Some(Zeroizing::new("hidden".to_owned()));
+        let text = || Some("query=hidden".to_owned());
+        let assertion = AssertionSettings {
+            private_key_pem: secret(),
+            private_key_passphrase: secret(),
+            ..AssertionSettings::default()
+        };
+        let oidc = OidcSettings {
+            token_endpoint_url: "http://user:hidden@localhost/?a=hidden".to_owned(),
+            client_id: Some("app".to_owned()),
+            client_secret: secret(),
+            extensions: Some("a=hidden".to_owned()),
+            assertion,
+            ..OidcSettings::default()
+        };
+        let aws = |config: &str| AwsSettings {
+            config: Some(config.to_owned()),
+            ..AwsSettings::default()
+        };
+        let azure = AzureImdsSettings {
+            config: text(),
+            ..AzureImdsSettings::default()
+        };
+        let unsecured = UnsecuredJwt::new("principal=a extension_a=hidden").unwrap();
+        let printed = [
+            format!("{oidc:?}"),
+            format!("{azure:?}"),
+            format!("{:?}", aws("audience=hidden")),
+            format!("{:?}", Oidc::new(oidc).unwrap()),
+            format!("{:?}", AzureImds::new(azure).unwrap()),
+            format!("{:?}", aws_iam(aws("extension_a=hidden")).unwrap()),
+            format!("{:?}", aws_iam(aws("audience=hidden tag_a=hidden")).unwrap()),
+            format!("{unsecured:?}"),
+            format!("{:?}", unsecured.fetch().unwrap()),
+        ];
+        for text in printed {
+            assert!(!text.contains("hidden") && text.len() > 10, "{text}");
+        }
+    }
+}

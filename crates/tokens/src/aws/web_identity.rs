@@ -1,5 +1,7 @@
 //! JSON Web Tokens that AWS issues for other services (STS GetWebIdentityToken).
 
+use std::fmt;
+
 use super::config::{self, Config};
 use super::settings::AwsSettings;
 use super::sources::Sources;
@@ -23,13 +25,20 @@ use crate::token::{SettingsError, Token, TokenError, TokenProvider};
 /// | `sts_endpoint` | another address of the service |
 /// | `principal_name` | the principal; default the token's subject |
 /// | `tag_NAME` | the tag NAME in the token |
-#[derive(Debug)]
 pub struct AwsWebIdentity {
     config: Config,
     extensions: Vec<(String, String)>,
     duration: String,
     algorithm: String,
     sources: Sources,
+}
+
+impl fmt::Debug for AwsWebIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AwsWebIdentity")
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
 }
 
 impl AwsWebIdentity {
