@@ -12,8 +12,10 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import aws_signer
+import certificates
 import kafka
 import oidc
+import support
 
 JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
@@ -117,6 +119,33 @@ class OnOidc(unittest.TestCase):
         finally:
             self.server.thaw()
         self.acquired(self.properties())
+
+
+class OnHttps(unittest.TestCase):
+    """A server with a certificate of its own CA."""
+
+    def test_the_server_is_verified_by_https_ca_location(self):
+        support.need_program(certificates.PROGRAM)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            ca, other = certificates.Authority(folder, "ca"), certificates.Authority(folder, "other", "Other CA")
+            store = ca.issue("server", names=certificates.LOCAL).pkcs12("store-password")
+            try:
+                server = oidc.Server(keystore=(store, "store-password"))
+            except kafka.Unavailable as e:
+                self.skipTest(str(e))
+            with server:
+                properties = {"token.endpoint.url": server.token_url, "client.id": "app", "client.secret": "secret"}
+                token, error = acquire("oidc", {**properties, "https.ca.location": str(ca.certificate)})
+                self.assertEqual(error, "")
+                self.assertEqual(token["principal"], "alice")
+                # The system does not trust it either.
+                for trust in ({"https.ca.location": str(other.certificate)}, {}):
+                    _, error = acquire("oidc", {**properties, **trust})
+                    start = f'Failed to retrieve OIDC token from "{server.token_url}": SSL handshake failed: '
+                    self.assertTrue(error.startswith(start) and "certificate verify failed" in error, error)
+                    for location in trust.values():
+                        self.assertIn(f"1 trusted CA certificate from https.ca.location={location}", error)
 
 
 class OfAws(unittest.TestCase):
