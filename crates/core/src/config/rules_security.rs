@@ -154,17 +154,29 @@ fn check_client_credentials(conf: &Conf) -> Result<(), Error> {
     if conf.choice(Prop::sasl_oauthbearer_metadata_authentication_type) != "none" {
         return Ok(());
     }
-    for (property, name) in [
-        (Prop::sasl_oauthbearer_client_id, "sasl.oauthbearer.client.id"),
-        (Prop::sasl_oauthbearer_client_secret, "sasl.oauthbearer.client.secret"),
-    ] {
-        if conf.text(property).is_empty() {
-            return Err(Error::invalid_arg(format!(
-                "{name} is not set: sasl.oauthbearer.grant.type=client_credentials needs it"
-            )));
-        }
+    if conf.text(Prop::sasl_oauthbearer_client_id).is_empty() {
+        return Err(Error::invalid_arg(
+            "sasl.oauthbearer.client.id is not set: sasl.oauthbearer.grant.type=client_credentials needs it",
+        ));
     }
-    Ok(())
+    let has_assertion = [
+        Prop::sasl_oauthbearer_assertion_private_key_file,
+        Prop::sasl_oauthbearer_assertion_private_key_pem,
+        Prop::sasl_oauthbearer_assertion_file,
+    ]
+    .into_iter()
+    .any(|p| !conf.text(p).is_empty());
+    match (
+        conf.text(Prop::sasl_oauthbearer_client_secret).is_empty(),
+        has_assertion,
+    ) {
+        (true, false) => Err(Error::invalid_arg(
+            "sasl.oauthbearer.client.secret is not set: sasl.oauthbearer.grant.type=client_credentials needs it, or a private \
+             key or file of an assertion (sasl.oauthbearer.assertion.*)",
+        )),
+        (true, true) => check_assertion(conf),
+        (false, _) => Ok(()),
+    }
 }
 
 fn check_assertion(conf: &Conf) -> Result<(), Error> {
