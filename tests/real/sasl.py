@@ -23,6 +23,7 @@ USER, PASSWORD = "alice", "secret of alice"
 # Characters that SCRAM escapes, and one outside of ASCII.
 ODD_USER, ODD_PASSWORD = "bob,b=b b\u00f6b", "secret=of,b\u00f6b"
 SCRAM = {"SCRAM-SHA-256": 4096, "SCRAM-SHA-512": 8192}
+AUDIENCE, CLIENT_ID = "kafka", "ottla-tests"
 
 MODULES = "org.apache.kafka.common.security"
 TOKENS = f"{MODULES}.oauthbearer.OAuthBearerLoginModule required;"
@@ -88,10 +89,10 @@ class Parts:
             self.missing["GSSAPI"] = str(e)
         self.oidc = None
         try:
-            self.oidc = oidc.Server().start()
-            atexit.register(self.oidc.close)
+            self.oidc = oidc.Server(subject=USER, audience=AUDIENCE).start()
+            atexit.register(self.oidc.stop)
             self.ways["OIDC"] = self._oidc_way()
-        except oidc.Unavailable as e:
+        except kafka.Unavailable as e:
             self.missing["OIDC"] = str(e)
 
     def way(self, name):
@@ -123,15 +124,27 @@ class Parts:
     # -- the identity server
 
     def _oidc_way(self):
-        return Way("OIDC", self.by_endpoint(), self.by_endpoint(secret="wrong secret"), secured=None,
-                   secrets=(self.oidc.client_secret, "wrong secret"))
+        # An unsecured token is wrong there.
+        java = {"sasl.mechanism": "OAUTHBEARER", "sasl.oauthbearer.token.endpoint.url": self.oidc.token_url,
+                "sasl.login.callback.handler.class": f"{MODULES}.oauthbearer.OAuthBearerLoginCallbackHandler",
+                "sasl.jaas.config": TOKENS.replace(";", f' clientId="{CLIENT_ID}" clientSecret="{PASSWORD}";')}
+        return Way("OIDC", self.by_endpoint(self.oidc.token_url), self.ways["OAUTHBEARER"].properties, secured=None, java=java,
+                   secrets=(PASSWORD,))
 
-    def by_endpoint(self, secret=None):
+    @staticmethod
+    def by_endpoint(url):
         """Returns the properties of a client that fetches tokens."""
-        return ["sasl.mechanisms=OAUTHBEARER", "sasl.oauthbearer.method=oidc",
-                f"sasl.oauthbearer.client.id={self.oidc.client_id}",
-                f"sasl.oauthbearer.client.secret={secret or self.oidc.client_secret}",
-                f"sasl.oauthbearer.token.endpoint.url={self.oidc.token_url}"]
+        return ["sasl.mechanisms=OAUTHBEARER", "sasl.oauthbearer.method=oidc", f"sasl.oauthbearer.client.id={CLIENT_ID}",
+                f"sasl.oauthbearer.client.secret={PASSWORD}", f"sasl.oauthbearer.token.endpoint.url={url}"]
+
+    def _validator(self):
+        """Returns the settings of a listener that checks the server's signatures and the audience."""
+        # A restarted server signs with another key of the same name.
+        return {"oauthbearer.sasl.server.callback.handler.class": f"{MODULES}.oauthbearer.OAuthBearerValidatorCallbackHandler",
+                "oauthbearer.sasl.oauthbearer.jwks.endpoint.url": self.oidc.jwks_url,
+                "oauthbearer.sasl.oauthbearer.jwks.endpoint.refresh.ms": 5000,
+                "oauthbearer.sasl.oauthbearer.expected.issuer": self.oidc.issuer,
+                "oauthbearer.sasl.oauthbearer.expected.audience": AUDIENCE}
 
     # -- the brokers
 
@@ -153,7 +166,7 @@ class Parts:
         settings = {}
         if name in ("OIDC", "REAUTH") and self.oidc:
             modules["OAUTHBEARER"] = TOKENS
-            settings |= self.oidc.listener_settings()
+            settings |= self._validator()
         if name in ("SASL", "SASLSSL", "REAUTH") and self.kdc:
             modules["GSSAPI"] = ""
             settings |= self.kdc.listener_settings(self.broker_keytab)
@@ -169,7 +182,7 @@ class Parts:
 
     def java_options(self):
         """Returns the options of the brokers' processes."""
-        return (*(self.kdc.java_options() if self.kdc else ()), *(self.oidc.java_options() if self.oidc else ()))
+        return (*(self.kdc.java_options() if self.kdc else ()), *((self.oidc.java_option,) if self.oidc else ()))
 
     def prepare(self, cluster):
         """Creates the users of a cluster that has just started."""
