@@ -30,6 +30,12 @@ def flags(properties):
     return [flag for setting in properties for flag in ("-X", setting)]
 
 
+def shown(output):
+    """Returns the first lines of an output that differ by more than numbers."""
+    lines = {re.sub(r"\d+", "", line): line[:400] for line in reversed(output.splitlines())}
+    return "\n" + "\n".join(list(reversed(lines.values()))[:30])
+
+
 def kcat(brokers, properties, *args, **options):
     """Runs kcat; returns its output."""
     return support.run("kcat", "-b", brokers, *flags(properties), *args, **options)[0]
@@ -99,7 +105,7 @@ class Kcat(OnSasl):
     def test_kerberos(self):
         self.check("GSSAPI")
 
-    def test_user_with_commas_equals_signs_and_umlauts(self):
+    def test_user_with_commas_and_equals_signs_and_a_password_beyond_ascii(self):
         for mechanism in sasl.SCRAM:
             with self.subTest(mechanism=mechanism):
                 self.check_round_trip("SASL", sasl.by_password(mechanism, sasl.ODD_USER, sasl.ODD_PASSWORD))
@@ -187,14 +193,11 @@ class Sessions(OnSasl):
                 self.assertNotIn("FAIL", run.errors)
 
     def test_idle_client_reports_no_error(self):
-        lines = self.said_after_a_pause("PLAIN")
-        self.assertEqual([line for line in lines if line.startswith(("error", "log 0", "log 1", "log 2", "log 3", "log 4"))], [])
-
-    def said_after_a_pause(self, name):
-        """Returns the lines of a client that is idle for longer than a session."""
-        properties = self.parts.properties("REAUTH", self.parts.ways[name].properties)
-        process = self.start(self.kafka.bootstrap_of("REAUTH"), REAUTH_S, *properties, "--stay")
-        return process.communicate(timeout=REAUTH_S + 20)[0].splitlines()
+        properties = self.parts.properties("REAUTH", self.parts.ways["PLAIN"].properties)
+        process = self.start(self.kafka.bootstrap_of("REAUTH"), REAUTH_S, "--stay", *properties)
+        lines = process.communicate(timeout=REAUTH_S + 20)[0].splitlines()
+        self.assertIn("metadata 1", lines)
+        self.assertEqual([line for line in lines if re.match("error|log [0-4]", line)], [])
 
 
 @dataclass
@@ -311,8 +314,8 @@ class Errors(OnSasl):
         causes = [(code, text) for code, text in errors if code != "_ALL_BROKERS_DOWN"]
         attempts = sum(1 for line in lines if " CONNECT " in line and "Connecting to " in line)
         self.assertNotIn("metadata 1", lines)
-        self.assertEqual(len(causes), 1, output[-5000:])
-        self.assertGreaterEqual(attempts, case.attempts, output[-5000:])
+        self.assertEqual(len(causes), 1, shown(output))
+        self.assertGreaterEqual(attempts, case.attempts, shown(output))
         (code, text), = causes
         self.assertEqual(code, case.code, text)
         if case.attempts:
@@ -323,7 +326,7 @@ class Errors(OnSasl):
             self.assertNotIn(secret, output)
         # The log has the same line once.
         failures = [line for line in lines if re.match(r"log [0-5] ", line) and text in line]
-        self.assertEqual(len(failures), 1, output[-5000:])
+        self.assertEqual(len(failures), 1, shown(output))
 
     def test_password_is_wrong(self):
         for name in ("plain", "plain, ssl", "scram 256", "scram 512", "scram, unknown user"):
@@ -393,7 +396,7 @@ class OldBrokers(unittest.TestCase):
         wrong = ["security.protocol=sasl_plaintext", *sasl.by_password(mechanism, password="wrong secret")]
         out, _ = support.run(support.compiled(PROGRAM), brokers, 2, *wrong)
         errors = [line for line in out.decode().splitlines() if line.startswith("error _AUTHENTICATION")]
-        self.assertEqual(len(errors), 1, out.decode())
+        self.assertEqual(len(errors), 1, shown(out.decode()))
         if generations.numbers(version) < (1,):
             # The broker closes the connection without a word.
             self.assertIn(f"check client {mechanism} credentials and broker logs", errors[0])
