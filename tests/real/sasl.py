@@ -8,6 +8,7 @@ properties with which a client reaches them.
 """
 
 import atexit
+import contextlib
 import functools
 import os
 import unittest
@@ -80,17 +81,17 @@ class Parts:
             java={"sasl.mechanism": "OAUTHBEARER", "sasl.jaas.config": (
                 f'{MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="{USER}" '
                 'unsecuredLoginStringClaim_scope="kafka";')})
+        started = contextlib.ExitStack()
+        atexit.register(started.close)
         self.kdc, self.broker_keytab = None, None
         try:
-            self.kdc = kdc.Kdc().start()
-            atexit.register(self.kdc.close)
+            self.kdc = started.enter_context(kdc.Kdc())
             self.ways["GSSAPI"] = self._kerberos_way()
         except kdc.Unavailable as e:
             self.missing["GSSAPI"] = str(e)
         self.oidc = None
         try:
-            self.oidc = oidc.Server(subject=USER, audience=AUDIENCE).start()
-            atexit.register(self.oidc.stop)
+            self.oidc = started.enter_context(oidc.Server(subject=USER, audience=AUDIENCE))
             self.ways["OIDC"] = self._oidc_way()
         except kafka.Unavailable as e:
             self.missing["OIDC"] = str(e)
