@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ottla_core::client::{ClientHooks, Core, CoreBuilder, Shared};
+use ottla_core::client::{ClientHooks, Core, CoreBuilder, CredentialSource, Shared};
 use ottla_core::config::{Conf, TopicConf};
 use ottla_core::connection::NetEvent;
 use ottla_core::event::DeliveryMode;
@@ -156,6 +156,7 @@ impl ClientSpec {
                 stats_event: common.statistics_ms.is_some(),
                 ..ClientHooks::default()
             },
+            credentials: CredentialSource::default(),
             clock: clock.clone(),
             waker: waker.clone(),
         };

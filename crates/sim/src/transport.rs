@@ -57,6 +57,8 @@ pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
                 world.after_us(duration_us, WorldEvent::Looked { client });
             }
         }
+        // Worlds have no SASL.
+        NetAction::SaslWork { .. } => {}
         NetAction::Connect { conn, addr, tls, .. } => {
             if tls.is_some() != world.tls.renewals(client).is_some() {
                 let what = format!("client {client} connects to {addr} with the wrong security: {tls:?}");

@@ -80,8 +80,8 @@ fn check_mechanism(conf: &Conf) -> Result<(), Error> {
     match mechanism {
         "GSSAPI" => check_kinit(conf),
         "OAUTHBEARER" => Ok(()),
-        "PLAIN" | "SCRAM-SHA-1" | "SCRAM-SHA-256" | "SCRAM-SHA-512" if has_password => Ok(()),
-        "PLAIN" | "SCRAM-SHA-1" | "SCRAM-SHA-256" | "SCRAM-SHA-512" => {
+        "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" if has_password => Ok(()),
+        "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" => {
             Err(refuse(NAME, mechanism, "only with sasl.username and sasl.password"))
         }
         _ => Err(refuse(

@@ -35,14 +35,7 @@ const fn missing(property: &'static str, asks: Asks, feature: &'static str) -> M
 }
 
 /// The missing features that properties of clients need.
-pub(super) const MISSING: &[Missing] = &[
-    missing(
-        "security.protocol",
-        Asks::Exactly(&["sasl_plaintext", "sasl_ssl"]),
-        "authentication",
-    ),
-    missing("enable_sasl_queue", Asks::Any, "authentication"),
-];
+pub(super) const MISSING: &[Missing] = &[];
 
 /// The missing features that properties of topics need.
 pub(super) const MISSING_OF_TOPICS: &[Missing] = &[
@@ -82,18 +75,6 @@ pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("max.poll.records", "only share consumers use it"),
     ("share.acknowledgement.mode", "only share consumers use it"),
     ("produce.offset.report", "delivery reports always carry the offset"),
-    (
-        "oauthbearer_token_refresh_cb",
-        "OAUTHBEARER is not available yet, and nothing else needs a token",
-    ),
-    (
-        "https.ca.location",
-        "only the token endpoint of OAUTHBEARER uses it, which is not available yet",
-    ),
-    (
-        "https.ca.pem",
-        "only the token endpoint of OAUTHBEARER uses it, which is not available yet",
-    ),
     ("ssl.providers", "OpenSSL is not used"),
     ("builtin.features", "it describes this build"),
 ];

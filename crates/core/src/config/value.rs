@@ -4,6 +4,7 @@ use regex::RegexSet;
 
 use super::number::{parse_float, parse_int, print_float};
 use super::property::{Kind, Named, Property, TextCheck};
+use super::secret::Secret;
 
 /// The value of a property.
 #[derive(Debug, Clone, PartialEq)]
@@ -356,6 +357,7 @@ fields! {
     f64: Float(n) => *n;
     bool: Bool(b) => *b;
     String: Text(text) => text.clone().unwrap_or_default();
+    Secret: Text(text) => Secret::new(text.as_deref().unwrap_or_default());
     PatternList: Patterns(list) => list.clone();
     Choice: Choice(choice) => *choice;
     usize: Pointer(address) => *address;

@@ -82,6 +82,12 @@ pub trait Mechanism: fmt::Debug + Send {
     /// [`SaslError`] when the credentials cannot be encoded.
     fn start(&mut self) -> Result<Vec<u8>, SaslError>;
 
+    /// Returns true when [`start`](Self::start) (without a challenge) or [`step`](Self::step) with that challenge may block
+    /// or take long, so that it must not be called on a thread that drives a core.
+    fn blocks(&self, _challenge: Option<&[u8]>) -> bool {
+        false
+    }
+
     /// Handles a token of the broker.
     ///
     /// # Errors

@@ -167,6 +167,10 @@ impl Network {
                 self.events.push_back(NetEvent::Resolved { lookup, result });
             }
             NetAction::RefreshCertificates => panic!("a plaintext client has no certificates"),
+            NetAction::SaslWork { work, job } => {
+                let result = job.run();
+                self.events.push_back(NetEvent::SaslWorkDone { work, result });
+            }
             NetAction::Connect { .. } if self.connects_hang => {}
             NetAction::Connect { conn, addr, .. } => self.connect(conn, i32::from(addr.port()) - PORT, now),
             NetAction::Send { conn, frame } => self.send(conn, frame, now),

@@ -13,6 +13,7 @@ use super::network::{Arrival, Network};
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{NetAction, NetEvent};
 use crate::core::{ClientHooks, Command, Core, CoreBuilder, Shared};
+use crate::credentials::CredentialSource;
 use crate::event::DeliveryMode;
 use crate::log::{LogLine, LogSink};
 use crate::sys::{Clock, Instant, Rng, earliest};
@@ -107,6 +108,7 @@ impl WorldBuilder {
             conf,
             topic_defaults,
             hooks,
+            credentials: CredentialSource::default(),
             clock: clock.clone(),
             waker: clock.clone(),
         };

@@ -24,6 +24,7 @@ use topic::topic_rows;
 use super::property::{
     Named, Property, TextCheck, choice, exact_text_or, flags, float, int, patterns, pointer, switch, text, text_or,
 };
+use super::secret::Secret;
 use super::value::{Choice, Field, PatternList, Value};
 
 const FEATURES: &[Named] = &[
@@ -43,8 +44,8 @@ const FEATURES: &[Named] = &[
     ("oidc", 0x2000),
 ];
 
-/// gzip, snappy, ssl, regex, lz4, zstd.
-const BUILT_IN: u32 = 0x1 | 0x2 | 0x4 | 0x10 | 0x20 | 0x400;
+/// gzip, snappy, ssl, sasl, regex, lz4, sasl_plain, sasl_scram, zstd, sasl_oauthbearer.
+const BUILT_IN: u32 = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x20 | 0x80 | 0x100 | 0x400 | 0x800;
 
 /// The names that `debug` accepts: single contexts, and `all` of them.
 pub const DEBUG_CONTEXTS: &[Named] = &[

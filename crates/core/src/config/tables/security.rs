@@ -16,11 +16,11 @@ macro_rules! security_rows {
 "ssl.sigalgs.list" ssl_sigalgs_list: String = text() =>
     "Signature algorithms to offer, the preferred one first, separated by colons: `RSA+SHA256:ECDSA+SHA256` or \
      `rsa_pss_rsae_sha256`.";
-"ssl.key.location" ssl_key_location: String = text().sensitive() =>
+"ssl.key.location" ssl_key_location: Secret = text().sensitive() =>
     "File with the client's private key (PEM: PKCS#8, PKCS#1 or SEC1, plain or encrypted).";
-"ssl.key.password" ssl_key_password: String = text().sensitive() =>
+"ssl.key.password" ssl_key_password: Secret = text().sensitive() =>
     "Passphrase of the client's private key, for each of its sources but `ssl.keystore.location`.";
-"ssl.key.pem" ssl_key_pem: String = text().sensitive() =>
+"ssl.key.pem" ssl_key_pem: Secret = text().sensitive() =>
     "The client's private key itself (PEM).";
 "ssl_key" ssl_key: usize = pointer("rd_kafka_conf_set_ssl_cert").sensitive() =>
     "The client's private key from memory.";
@@ -39,7 +39,7 @@ macro_rules! security_rows {
      looks in the system's usual places. Not together with `https.ca.pem`.";
 "https.ca.pem" https_ca_pem: String = text() =>
     "The certificates of the authorities for HTTPS endpoints themselves (PEM). Not together with `https.ca.location`.";
-"ssl.ca.pem" ssl_ca_pem: String = text().sensitive() =>
+"ssl.ca.pem" ssl_ca_pem: Secret = text().sensitive() =>
     "The certificates of the authorities themselves (PEM), in addition to those of `ssl.ca.location`.";
 "ssl_ca" ssl_ca: usize = pointer("rd_kafka_conf_set_ssl_cert") =>
     "The certificates of the authorities from memory. Not together with `ssl.ca.location` or `ssl.ca.pem`.";
@@ -50,7 +50,7 @@ macro_rules! security_rows {
      not; without a current list of a certificate's issuer the certificate is refused.";
 "ssl.keystore.location" ssl_keystore_location: String = text() =>
     "File with the client's key and certificate (PKCS#12). Needs `ssl.keystore.password`.";
-"ssl.keystore.password" ssl_keystore_password: String = text().sensitive() =>
+"ssl.keystore.password" ssl_keystore_password: Secret = text().sensitive() =>
     "Password of `ssl.keystore.location`.";
 "ssl.providers" ssl_providers: String = text() =>
     "OpenSSL 3 providers, separated by commas. OpenSSL is not used here: `default` and `legacy`, whose formats are read \
@@ -93,11 +93,11 @@ macro_rules! security_rows {
 "sasl.kerberos.min.time.before.relogin" sasl_kerberos_min_time_before_relogin: u32
     = int(0, 86_400_000, 60_000).ms() =>
     "Shortest time between two runs of `sasl.kerberos.kinit.cmd`; 0 never runs it.";
-"sasl.username" sasl_username: String = text().high().sensitive() =>
+"sasl.username" sasl_username: Secret = text().high().sensitive() =>
     "User name for PLAIN and SCRAM.";
-"sasl.password" sasl_password: String = text().high().sensitive() =>
+"sasl.password" sasl_password: Secret = text().high().sensitive() =>
     "Password for PLAIN and SCRAM.";
-"sasl.oauthbearer.config" sasl_oauthbearer_config: String = text().sensitive() =>
+"sasl.oauthbearer.config" sasl_oauthbearer_config: Secret = text().sensitive() =>
     "Settings for the application's token refresh callback; for the built-in unsecured tokens `principal=`, `scope=`, \
      `lifeSeconds=` and the like, separated by spaces.";
 "enable.sasl.oauthbearer.unsecure.jwt" enable_sasl_oauthbearer_unsecure_jwt: bool = switch(false) =>
@@ -112,7 +112,7 @@ macro_rules! security_rows {
 "sasl.oauthbearer.client.id" sasl_oauthbearer_client_id: String
     = text().also(&["sasl.oauthbearer.client.credentials.client.id"]) =>
     "The application's public name at the identity provider. Needed with `oidc` and grant `client_credentials`.";
-"sasl.oauthbearer.client.secret" sasl_oauthbearer_client_secret: String
+"sasl.oauthbearer.client.secret" sasl_oauthbearer_client_secret: Secret
     = text().also(&["sasl.oauthbearer.client.credentials.client.secret"]).sensitive() =>
     "The secret that goes with `sasl.oauthbearer.client.id`.";
 "sasl.oauthbearer.scope" sasl_oauthbearer_scope: String = text() =>
@@ -129,13 +129,13 @@ macro_rules! security_rows {
 "sasl.oauthbearer.assertion.algorithm" sasl_oauthbearer_assertion_algorithm: Choice
     = choice(&[("RS256", 0), ("ES256", 1)], 0) =>
     "How the assertion is signed.";
-"sasl.oauthbearer.assertion.private.key.file" sasl_oauthbearer_assertion_private_key_file: String
+"sasl.oauthbearer.assertion.private.key.file" sasl_oauthbearer_assertion_private_key_file: Secret
     = text().sensitive() =>
     "File with the private key that signs the assertion (PEM).";
-"sasl.oauthbearer.assertion.private.key.passphrase" sasl_oauthbearer_assertion_private_key_passphrase: String
+"sasl.oauthbearer.assertion.private.key.passphrase" sasl_oauthbearer_assertion_private_key_passphrase: Secret
     = text().sensitive() =>
     "Passphrase of the private key that signs the assertion.";
-"sasl.oauthbearer.assertion.private.key.pem" sasl_oauthbearer_assertion_private_key_pem: String
+"sasl.oauthbearer.assertion.private.key.pem" sasl_oauthbearer_assertion_private_key_pem: Secret
     = text().sensitive() =>
     "The private key that signs the assertion itself (PEM).";
 "sasl.oauthbearer.assertion.file" sasl_oauthbearer_assertion_file: String = text() =>

@@ -9,15 +9,15 @@ use ottla_protocol::api::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeRes
 
 const PLAIN_TOKEN: &[u8] = b"\0alice\0secret";
 
+pub(super) fn plain() -> Credentials {
+    Credentials::plain("alice", "secret")
+}
+
 pub(super) fn secured(tls: bool, sasl: bool) -> ConnectionConfig {
-    let plain = || Credentials::Plain {
-        username: "alice".into(),
-        password: "secret".into(),
-    };
     ConnectionConfig {
         security: Security {
             tls,
-            sasl: sasl.then(plain),
+            sasl,
             ..Security::default()
         },
         ..config()
