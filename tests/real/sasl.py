@@ -66,6 +66,13 @@ def password_way(mechanism):
                secrets=(PASSWORD, "wrong secret"))
 
 
+def create_users(cluster):
+    """Sets the users' passwords for SCRAM."""
+    for user, password in ((USER, PASSWORD), (ODD_USER, ODD_PASSWORD)):
+        for mechanism, iterations in SCRAM.items():
+            wire.set_scram_password(cluster.address(), user, mechanism, password, iterations)
+
+
 class Parts:
     """The processes and files behind the listeners. `missing`: {way: the reason for which it cannot be had here}."""
 
@@ -187,11 +194,8 @@ class Parts:
 
     def prepare(self, cluster):
         """Creates the users of a cluster that has just started."""
-        if self.prepared is cluster:
-            return
-        for user, password in ((USER, PASSWORD), (ODD_USER, ODD_PASSWORD)):
-            for mechanism, iterations in SCRAM.items():
-                wire.set_scram_password(cluster.address(), user, mechanism, password, iterations)
+        if self.prepared is not cluster:
+            create_users(cluster)
         self.prepared = cluster
 
     # -- clients
