@@ -280,7 +280,6 @@ impl Cluster {
         match admission {
             Admission::Serve | Admission::Close => close,
             Admission::Expired => Served::Close(CloseReason::SessionExpired),
-            Admission::RefuseSilently(cause) => Served::Close(CloseReason::AuthenticationFailed(cause)),
             Admission::Refuse(error, cause) => {
                 let Some(handler) = self.served_api(context.api, context.version) else {
                     return close;
@@ -361,7 +360,10 @@ fn outcome(served: &Served) -> String {
     match served {
         Served::Frame(frame) => format!("answered with {} bytes", frame.len()),
         Served::FrameThenClose(frame, reason) => {
-            format!("answered with {} bytes, and the connection is closed: {reason:?}", frame.len())
+            format!(
+                "answered with {} bytes, and the connection is closed: {reason:?}",
+                frame.len()
+            )
         }
         Served::Delayed => "answered later".to_owned(),
         Served::Nothing => "not answered".to_owned(),

@@ -1,5 +1,7 @@
 //! Texts of others in error messages.
 
+use zeroize::Zeroizing;
+
 /// Maximum number of characters of a text that is shown.
 const SHOWN_MAX: usize = 200;
 
@@ -19,9 +21,39 @@ pub(crate) fn shown(text: &str) -> String {
     out
 }
 
+/// Secrets of a request. A careless server may repeat them in its answer.
+#[derive(Default)]
+pub(crate) struct Secrets(Vec<Zeroizing<String>>);
+
+impl Secrets {
+    /// Adds a secret. Empty ones are ignored.
+    pub(crate) fn add(&mut self, secret: &str) {
+        if !secret.is_empty() {
+            self.0.push(Zeroizing::new(secret.to_owned()));
+        }
+    }
+
+    /// Returns a server's text for an error message, with `***` for each secret.
+    pub(crate) fn hidden_in(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.0 {
+            text = text.replace(secret.as_str(), "***");
+        }
+        shown(&text)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secrets_are_hidden() {
+        let mut secrets = Secrets::default();
+        secrets.add("");
+        secrets.add("se\ncret");
+        assert_eq!(secrets.hidden_in("a se\ncret\nb se\ncret"), "a ***?b ***");
+    }
 
     #[test]
     fn long_texts_and_control_characters_are_cut() {

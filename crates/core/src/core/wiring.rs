@@ -302,7 +302,11 @@ impl Core {
                     let queue = shared.sasl_queue.as_ref().unwrap_or(&shared.main_queue);
                     queue.push(Event::TokenRefresh(request));
                 }
-                Notice::Failed(error) => shared.report_logged(error),
+                Notice::Awaited(error) => self.cluster.note_failure(error),
+                Notice::Failed(error) => {
+                    self.cluster.note_failure(error.clone());
+                    shared.report_logged(error);
+                }
             }
         }
     }

@@ -55,6 +55,8 @@ impl std::fmt::Debug for Command {
 pub enum Notice {
     /// A token is needed.
     Request(Arc<TokenRequest>),
+    /// Connections wait for the first credentials. The error is for calls that end meanwhile.
+    Awaited(Error),
     /// There are no new credentials, for the cause in the error. Reported once for each cause.
     Failed(Error),
 }
@@ -194,6 +196,14 @@ impl CredentialManager {
                 command: Some(runs), ..
             } => runs.poll(ctx),
             Kind::Token(refresh) => {
+                if starts {
+                    let text = format!(
+                        "connections wait for the first OAUTHBEARER token: {}",
+                        refresh.awaited()
+                    );
+                    self.notices
+                        .push_back(Notice::Awaited(Error::new(ErrorCode::L_AUTHENTICATION, text)));
+                }
                 let request = refresh.poll(ctx);
                 self.notices.extend(request.map(Notice::Request));
                 refresh.next_wake()

@@ -21,6 +21,9 @@ const APPLICATION_RETRY: Duration = Duration::from_secs(10);
 /// Time for which an application that has received a request may answer it before it is repeated.
 const APPLICATION_TIME: Duration = Duration::from_secs(30);
 
+/// Time without a first token after which that is logged.
+const FIRST_TOKEN_TIME: Duration = Duration::from_secs(10);
+
 /// Pause after a provider's first failure; it doubles with each further one.
 const PROVIDER_RETRY: Duration = Duration::from_secs(1);
 
@@ -57,6 +60,8 @@ pub(super) struct TokenRefresh {
     origin: Origin,
     /// The end of the current token's life.
     expires_at: Option<Instant>,
+    /// Time at which the absence of a first token is logged.
+    warn_at: Option<Instant>,
     /// Time of the next request.
     request_at: Option<Instant>,
     pending: Option<Pending>,
@@ -79,6 +84,7 @@ impl TokenRefresh {
         TokenRefresh {
             origin,
             expires_at: None,
+            warn_at: None,
             request_at: Some(Instant::ORIGIN),
             pending: None,
             failures: 0,
@@ -92,13 +98,31 @@ impl TokenRefresh {
             Some(Pending::Application { repeat_at, .. }) => Some(*repeat_at),
             _ => None,
         };
-        earliest(earliest(self.expires_at, self.request_at), repeat_at)
+        earliest(
+            earliest(self.expires_at, self.request_at),
+            earliest(self.warn_at, repeat_at),
+        )
+    }
+
+    /// Returns true before the first request.
+    fn is_first(&self) -> bool {
+        self.request_at == Some(Instant::ORIGIN)
     }
 
     /// Requests a token if one is due. Returns the request for the application.
     pub(super) fn poll(&mut self, ctx: &mut Ctx<'_>) -> Option<Arc<TokenRequest>> {
         if self.expires_at.is_some_and(|at| at <= ctx.now) {
             self.on_expired(ctx);
+        }
+        if self.warn_at.is_some_and(|at| at <= ctx.now) {
+            self.warn_at = None;
+            ctx.log.log(level::WARNING, "OAUTHBEARER", || {
+                let pause = FIRST_TOKEN_TIME.as_secs();
+                format!(
+                    "connections have waited {pause} s for the first token: {}",
+                    self.awaited()
+                )
+            });
         }
         if let Some(Pending::Application { request, repeat_at }) = &mut self.pending
             && *repeat_at <= ctx.now
@@ -111,6 +135,9 @@ impl TokenRefresh {
         }
         if self.request_at.is_none_or(|at| at > ctx.now) {
             return None;
+        }
+        if self.is_first() {
+            self.warn_at = Some(ctx.now + FIRST_TOKEN_TIME);
         }
         self.request_at = None;
         match &self.origin {
@@ -136,6 +163,17 @@ impl TokenRefresh {
         }
     }
 
+    /// Returns the answer that a pending request waits for.
+    pub(super) fn awaited(&self) -> &'static str {
+        match self.origin {
+            Origin::Application { .. } => {
+                "the application has not set one (the request for it is a callback or an event of the client's queue, which \
+                 the application must serve)"
+            }
+            Origin::Provider(_) => "its provider has not returned one",
+        }
+    }
+
     fn on_expired(&mut self, ctx: &mut Ctx<'_>) {
         self.expires_at = None;
         let cause = self.cause.as_deref();
@@ -158,6 +196,7 @@ impl TokenRefresh {
         self.expires_at = Some(ctx.now + life);
         self.request_at = Some(ctx.now + refresh);
         self.pending = None;
+        self.warn_at = None;
         self.failures = 0;
         self.cause = None;
         let credentials = Credentials::OAuthBearer(Arc::new(token));
@@ -204,6 +243,8 @@ impl TokenRefresh {
 
     /// Schedules another request. Returns the error for the application if the cause differs from the last one.
     fn on_failure(&mut self, ctx: &mut Ctx<'_>, cause: &str, pause: Duration) -> Option<Error> {
+        // The cause is logged below.
+        self.warn_at = None;
         self.failures = self.failures.saturating_add(1);
         self.request_at = Some(ctx.now + pause);
         let text = format!("Failed to acquire SASL OAUTHBEARER token: {cause}");

@@ -103,12 +103,13 @@ impl WorldBuilder {
             throttle_event: true,
             ..ClientHooks::default()
         };
+        let credentials = CredentialSource::new(&conf, &hooks.sasl).unwrap();
         let builder = CoreBuilder {
             kind: self.kind,
             conf,
             topic_defaults,
             hooks,
-            credentials: CredentialSource::default(),
+            credentials,
             clock: clock.clone(),
             waker: clock.clone(),
         };
@@ -183,6 +184,11 @@ impl World {
     /// Executes an admin command.
     pub(crate) fn admin(&mut self, command: crate::admin::Command) {
         self.send(Command::Admin(command));
+    }
+
+    /// Executes a command of the manager of credentials.
+    pub(crate) fn credentials_command(&mut self, command: crate::credentials::Command) {
+        self.send(Command::Credentials(command));
     }
 
     /// Executes a command of the metadata manager.

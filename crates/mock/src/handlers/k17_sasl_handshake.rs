@@ -20,7 +20,9 @@ impl Handler for SaslHandshake {
 
     fn handle(cluster: &mut Cluster, context: &Context, request: SaslHandshakeRequest) -> AnswerOf<Self> {
         let (key, now) = (context.key(), cluster.state.now);
-        let handshake = cluster.sasl.handshake(key, &request.mechanism, context.version >= 1, now);
+        let handshake = cluster
+            .sasl
+            .handshake(key, &request.mechanism, context.version >= 1, now);
         let (error_code, mechanisms) = match handshake {
             Handshake::Accepted => (ErrorCode::NONE, cluster.sasl.mechanism_names()),
             Handshake::Unsupported => (ErrorCode::UNSUPPORTED_SASL_MECHANISM, cluster.sasl.mechanism_names()),

@@ -77,7 +77,12 @@ impl<'a> FirstMessage<'a> {
         let (authorization_id, pairs) = rest.split_once(",\u{1}").ok_or_else(invalid)?;
         let authorization_id = match authorization_id {
             "" => None,
-            other => Some(other.strip_prefix("a=").filter(|id| !id.is_empty()).ok_or_else(invalid)?),
+            other => Some(
+                other
+                    .strip_prefix("a=")
+                    .filter(|id| !id.is_empty())
+                    .ok_or_else(invalid)?,
+            ),
         };
         let mut pairs = pairs.strip_suffix(SEPARATOR).ok_or_else(invalid)?;
         let mut auth = None;
@@ -181,7 +186,10 @@ mod tests {
     fn an_unsecured_jwt_that_is_valid_now_authenticates_its_subject() {
         for (claims, expires_ms) in [
             (r#"{"sub":"alice","exp":1700000001}"#, NOW_MS + 1000),
-            (r#"{"sub":"alice","iat":1700000000.0,"exp":1700000000.125}"#, NOW_MS + 125),
+            (
+                r#"{"sub":"alice","iat":1700000000.0,"exp":1700000000.125}"#,
+                NOW_MS + 125,
+            ),
         ] {
             let token = jwt(r#"{"alg":"none"}"#, claims);
             let expected = complete("alice", Some(expires_ms));

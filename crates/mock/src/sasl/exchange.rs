@@ -1,9 +1,10 @@
 //! One exchange of any mechanism.
 
 use super::bearer::Bearer;
+use super::keys::ScramHash;
 use super::outcome::{Evaluation, Failure};
 use super::plain;
-use super::scram::{Scram, ScramHash};
+use super::scram::Scram;
 use super::users::Users;
 use crate::rng::Rng;
 use crate::sasl_config::{AcceptedToken, SaslMechanism};

@@ -10,6 +10,7 @@
 mod bearer;
 mod events;
 mod exchange;
+mod keys;
 mod outcome;
 mod plain;
 mod scram;
@@ -49,8 +50,6 @@ pub(crate) enum Admission {
     Serve,
     /// It is answered with that error, and the connection ends for that cause.
     Refuse(ErrorCode, String),
-    /// The connection ends for that cause as after a refusal, without a response.
-    RefuseSilently(String),
     /// The connection is closed at once.
     Close,
     /// The connection is closed at once, because its session has ended.
@@ -187,14 +186,11 @@ impl Sasl {
             Stage::Failed | Stage::WrongMechanism => Admission::Close,
             Stage::Initial | Stage::Versions | Stage::Exchange { .. } => {
                 let admission = match session.stage {
-                    Stage::Versions if api == ApiKey::API_VERSIONS => Admission::Close,
                     Stage::Exchange { .. } => Admission::Refuse(
                         ErrorCode::ILLEGAL_SASL_STATE,
                         format!("Unexpected Kafka request of type {api} during SASL authentication."),
                     ),
-                    _ => Admission::RefuseSilently(format!(
-                        "Unexpected Kafka request of type {api} during SASL handshake."
-                    )),
+                    _ => Admission::Close,
                 };
                 session.stage = Stage::Failed;
                 self.record(key, SaslEvent::UnexpectedRequest { api, again }, now);

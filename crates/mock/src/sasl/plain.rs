@@ -81,7 +81,13 @@ mod tests {
 
     #[test]
     fn other_than_three_parts_is_concealed() {
-        for token in [&b""[..], b"alice", b"\0alice", b"\0alice\0s\xc3\xa9cret\0", b"\0\0\0\0\0\0"] {
+        for token in [
+            &b""[..],
+            b"alice",
+            b"\0alice",
+            b"\0alice\0s\xc3\xa9cret\0",
+            b"\0\0\0\0\0\0",
+        ] {
             assert!(matches!(evaluate_text(token), Err(Failure::Concealed(_))), "{token:?}");
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use super::scram::{ScramHash, ScramKeys};
+use super::keys::{ScramHash, ScramKeys};
 use crate::rng::Rng;
 use crate::sasl_config::SaslUser;
 
@@ -69,7 +69,14 @@ impl Users {
             ScramHash::Sha256 => &mut user.sha256,
             ScramHash::Sha512 => &mut user.sha512,
         };
-        let derive = || Arc::new(ScramKeys::derive(hash, &user.password, &credential.salt, user.iterations));
+        let derive = || {
+            Arc::new(ScramKeys::derive(
+                hash,
+                &user.password,
+                &credential.salt,
+                user.iterations,
+            ))
+        };
         Some(credential.keys.get_or_insert_with(derive).clone())
     }
 }

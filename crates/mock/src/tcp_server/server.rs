@@ -46,10 +46,7 @@ struct Listener {
 
 impl Server {
     /// Binds a port for each broker, and sets the brokers' addresses.
-    pub(super) fn bind(
-        cluster: &mut Cluster,
-        tls: Option<Arc<ServerTls>>,
-    ) -> io::Result<Self> {
+    pub(super) fn bind(cluster: &mut Cluster, tls: Option<Arc<ServerTls>>) -> io::Result<Self> {
         let mut server = Self {
             poll: Poll::new()?,
             listeners: BTreeMap::new(),
@@ -297,13 +294,7 @@ fn listener_token(broker: BrokerId) -> Token {
 }
 
 /// Passes the whole frames that a socket has read to the cluster. Returns false when the connection has to be closed.
-fn serve_frames(
-    cluster: &mut Cluster,
-    broker: BrokerId,
-    token: usize,
-    socket: &mut Socket,
-    now: Time,
-) -> bool {
+fn serve_frames(cluster: &mut Cluster, broker: BrokerId, token: usize, socket: &mut Socket, now: Time) -> bool {
     while socket.accepts_requests() {
         let max_bytes = cluster.max_request_bytes(broker, ConnectionId(token as u64));
         let frame = match socket.next_frame(max_bytes) {

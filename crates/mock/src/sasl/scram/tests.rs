@@ -1,5 +1,9 @@
 //! SCRAM's messages against the example of RFC 7677, and refusals.
 
+use std::num::NonZeroU32;
+
+use aws_lc_rs::pbkdf2;
+
 use super::*;
 use crate::sasl_config::SaslUser;
 
@@ -18,11 +22,19 @@ fn begun() -> (Users, Rng, Scram, String) {
 fn client_final(hash: ScramHash, password: &str, first_bare: &str, server_first: &str) -> String {
     let mut parts = server_first.split(',');
     let nonce = parts.next().unwrap().strip_prefix("r=").unwrap();
-    let salt = STANDARD.decode(parts.next().unwrap().strip_prefix("s=").unwrap()).unwrap();
+    let salt = STANDARD
+        .decode(parts.next().unwrap().strip_prefix("s=").unwrap())
+        .unwrap();
     let iterations: u32 = parts.next().unwrap().strip_prefix("i=").unwrap().parse().unwrap();
     let iterations = NonZeroU32::new(iterations).unwrap();
     let mut salted = vec![0; hash.hmac_algorithm().tag_len()];
-    pbkdf2::derive(hash.pbkdf2_algorithm(), iterations, &salt, password.as_bytes(), &mut salted);
+    pbkdf2::derive(
+        hash.pbkdf2_algorithm(),
+        iterations,
+        &salt,
+        password.as_bytes(),
+        &mut salted,
+    );
     let client_key = hash.hmac(&salted, b"Client Key");
     let without_proof = format!("c=biws,r={nonce}");
     let auth_message = format!("{first_bare},{server_first},{without_proof}");
@@ -93,9 +105,16 @@ fn the_servers_first_message_extends_the_nonce_and_has_the_users_salt() {
         panic!("{answer:?}");
     };
     let second = String::from_utf8(answer).unwrap();
-    let split = |text: &str| text.split_once(",s=").map(|(r, s)| (r.to_owned(), s.to_owned())).unwrap();
+    let split = |text: &str| {
+        text.split_once(",s=")
+            .map(|(r, s)| (r.to_owned(), s.to_owned()))
+            .unwrap()
+    };
     let (first, second) = (split(&first), split(&second));
-    assert!(first.0.starts_with("r=abc") && first.0.len() == "r=abc".len() + 26, "{first:?}");
+    assert!(
+        first.0.starts_with("r=abc") && first.0.len() == "r=abc".len() + 26,
+        "{first:?}"
+    );
     assert_ne!(first.0, second.0);
     assert_eq!(first.1, second.1);
     assert!(first.1.ends_with(",i=4096"), "{first:?}");
@@ -106,10 +125,28 @@ fn malformed_first_messages_and_unknown_users_are_concealed() {
     let (mut users, mut rng, ..) = begun();
     let long = format!("n,,n={},r=abc", "u".repeat(500_000));
     for message in [
-        "", "n", "n,", "n,,", "y,,n=user,r=abc", "p=tls-unique,,n=user,r=abc", "n,x,n=user,r=abc", "n,a=,n=user,r=abc",
-        "n,,m=x,n=user,r=abc", "n,,r=abc,n=user", "n,,n=,r=abc", "n,,n=user", "n,,n=user,r=", "n,,n=user,r=a b",
-        "n,,n=user,r=abc,m=x", "n,,n=user,r=abc,x", "n,,n=user,r=abc,1=x", "n,,n=us=er,r=abc", "n,,n=us=2cer,r=abc",
-        "n,,n=bob,r=abc", "n,,n=user,r=abc\0", &long,
+        "",
+        "n",
+        "n,",
+        "n,,",
+        "y,,n=user,r=abc",
+        "p=tls-unique,,n=user,r=abc",
+        "n,x,n=user,r=abc",
+        "n,a=,n=user,r=abc",
+        "n,,m=x,n=user,r=abc",
+        "n,,r=abc,n=user",
+        "n,,n=,r=abc",
+        "n,,n=user",
+        "n,,n=user,r=",
+        "n,,n=user,r=a b",
+        "n,,n=user,r=abc,m=x",
+        "n,,n=user,r=abc,x",
+        "n,,n=user,r=abc,1=x",
+        "n,,n=us=er,r=abc",
+        "n,,n=us=2cer,r=abc",
+        "n,,n=bob,r=abc",
+        "n,,n=user,r=abc\0",
+        &long,
     ] {
         let result = Scram::new(ScramHash::Sha256).evaluate(&mut users, &mut rng, message.as_bytes());
         assert!(matches!(result, Err(Failure::Concealed(_))), "{message:?}: {result:?}");
@@ -118,7 +155,10 @@ fn malformed_first_messages_and_unknown_users_are_concealed() {
     assert!(matches!(result, Err(Failure::Concealed(_))));
     let mut other = |message: &[u8]| Scram::new(ScramHash::Sha256).evaluate(&mut users, &mut rng, message);
     assert!(matches!(other(b"n,a=bob,n=user,r=abc"), Err(Failure::Reported(_))));
-    assert!(matches!(other(b"n,a=user,n=user,r=abc,x=y"), Ok(Evaluation::Continue(_))));
+    assert!(matches!(
+        other(b"n,a=user,n=user,r=abc,x=y"),
+        Ok(Evaluation::Continue(_))
+    ));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use super::*;
+use super::super::*;
 use crate::config::{ClientConfig, Conf};
 use crate::connection::{BrokerKey, ConnectionConfig, ConnectionTable, NetAction, NetEvent, Ready, WorkId};
 use crate::context::Ctx;
@@ -101,6 +101,7 @@ impl World {
     fn request(&mut self) -> Option<Arc<TokenRequest>> {
         match self.notices().pop()? {
             Notice::Request(request) => Some(request),
+            Notice::Awaited(_) => None,
             Notice::Failed(error) => panic!("{error}"),
         }
     }
@@ -113,7 +114,7 @@ impl World {
                 assert_eq!(error.code, ErrorCode::L_AUTHENTICATION);
                 Some(error.message)
             }
-            Notice::Request(_) => None,
+            Notice::Request(_) | Notice::Awaited(_) => None,
         });
         errors.collect()
     }
@@ -277,6 +278,33 @@ fn connections_wait_for_the_first_token() {
     assert!(w.connections.next_wake().is_none());
     w.set_token(1000);
     assert!(matches!(w.connections.next_action(), Some(NetAction::Resolve { .. })));
+}
+
+#[test]
+fn a_first_token_that_does_not_come_is_logged_once() {
+    for (mut w, cause) in [
+        (by_application(), "the application has not set one"),
+        (
+            by_provider(Ok(token(WALL_MS + 1000))).0,
+            "its provider has not returned one",
+        ),
+    ] {
+        w.advance(9_999);
+        assert!(!w.log_contains("connections have waited"));
+        for _ in 0..100 {
+            w.advance(1_000);
+        }
+        assert!(w.log_contains(&format!("connections have waited 10 s for the first token: {cause}")));
+        let lines = w.lines.lock().unwrap();
+        assert_eq!(
+            lines.iter().filter(|line| line.message.contains("have waited")).count(),
+            1
+        );
+    }
+    let mut w = by_application();
+    w.set_token(100_000);
+    w.advance(60_000);
+    assert!(!w.log_contains("connections have waited"));
 }
 
 #[test]
