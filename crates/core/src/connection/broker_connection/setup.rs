@@ -456,7 +456,14 @@ impl BrokerConnection {
                     table.start_step(conn, step);
                 }
             }
-            Ok(Output::RawToken(token)) => self.send_raw_token(table, token, now),
+            Ok(Output::RawToken(token)) => {
+                self.send_raw_token(table, token, now);
+            }
+            Ok(Output::LastRawToken(token)) => {
+                if self.send_raw_token(table, token, now) {
+                    self.on_authenticated(table, None, now);
+                }
+            }
             Ok(Output::Done { session_lifetime }) => self.on_authenticated(table, session_lifetime, now),
             Err(error) => {
                 let text = format!("{}: {} {}", self.peer(), error.message, self.in_state(now));
@@ -465,10 +472,12 @@ impl BrokerConnection {
         }
     }
 
-    fn send_raw_token(&mut self, table: &mut TableState, token: Vec<u8>, now: Instant) {
+    /// Sends a token without framing. Returns false if that failed and the connection has ended.
+    fn send_raw_token(&mut self, table: &mut TableState, token: Vec<u8>, now: Instant) -> bool {
         let (Some(conn), Ok(len)) = (self.state.conn(), i32::try_from(token.len())) else {
             let error = Error::new(ErrorCode::L_AUTHENTICATION, "the SASL token is too long");
-            return self.take_down(table, Some(error), now);
+            self.take_down(table, Some(error), now);
+            return false;
         };
         let bytes = [&len.to_be_bytes()[..], &token].concat();
         self.requests.push_frame();
@@ -476,6 +485,7 @@ impl BrokerConnection {
             parts: vec![Bytes::from(bytes)],
         };
         table.act(NetAction::Send { conn, frame });
+        true
     }
 
     fn on_authenticated(&mut self, table: &mut TableState, session_lifetime: Option<Duration>, now: Instant) {
