@@ -83,13 +83,13 @@ macro_rules! security_rows {
 "sasl.kerberos.service.name" sasl_kerberos_service_name: String = text_or("kafka") =>
     "Kerberos service name of the brokers, without host and realm.";
 "sasl.kerberos.principal" sasl_kerberos_principal: String = text_or("kafkaclient") =>
-    "The client's Kerberos principal, of which `sasl.kerberos.keytab` has a key. If it is not set, the keytab's first \
-     principal is used; without a keytab, the principal of the ticket cache.";
+    "The client's Kerberos principal, of which `sasl.kerberos.keytab` has a key. With the default, the keytab's first \
+     principal is used; without a keytab, that of the ticket cache.";
 "sasl.kerberos.kinit.cmd" sasl_kerberos_kinit_cmd: String
     = text_or("kinit -R -t \"%{sasl.kerberos.keytab}\" -k %{sasl.kerberos.principal} || \
                kinit -t \"%{sasl.kerberos.keytab}\" -k %{sasl.kerberos.principal}") =>
-    "Shell command that acquires or renews the tickets of the default Kerberos cache. Runs only if it is set explicitly: \
-     tickets of `sasl.kerberos.keytab` need no command. `%{property}` is replaced by the property's value.";
+    "Shell command that acquires or renews the tickets of the default Kerberos cache. The default does not run: \
+     tickets of `sasl.kerberos.keytab` need no command, and connections do not use those of a command if a keytab is set. `%{property}` is replaced by the property's value.";
 "sasl.kerberos.keytab" sasl_kerberos_keytab: String = text() =>
     "Kerberos keytab: the client acquires and renews tickets with it, in its own memory. Without it, the tickets of the \
      default cache are used.";
