@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_core::client::{ClientHooks, Command, Core, CoreBuilder, DeliveryMode, Shared};
+use ottla_core::client::{ClientHooks, Command, Core, CoreBuilder, CredentialSource, DeliveryMode, Shared};
 use ottla_core::config::Conf;
 use ottla_core::connection::{ConnId, NetAction, NetEvent};
 use ottla_core::producer::{self, Accumulator};
@@ -67,6 +67,7 @@ impl ProducerByHand {
             conf,
             topic_defaults,
             hooks,
+            credentials: CredentialSource::default(),
             clock: clock.clone(),
             waker: Arc::new(NoWaker),
         };
@@ -126,7 +127,7 @@ impl ProducerByHand {
                 self.news.push_back(NetEvent::Resolved { lookup, result });
             }
             // Only look-ups of canonical names and TLS request them.
-            NetAction::ResolveNames { .. } | NetAction::RefreshCertificates => {}
+            NetAction::ResolveNames { .. } | NetAction::RefreshCertificates | NetAction::SaslWork { .. } => {}
             NetAction::Connect { conn, .. } => {
                 self.written = 0;
                 self.connected += 1;

@@ -194,6 +194,7 @@ pub mod event_type {
     pub const REBALANCE: i32 = 0x10;
     pub const OFFSET_COMMIT: i32 = 0x20;
     pub const STATS: i32 = 0x40;
+    pub const OAUTHBEARER_TOKEN_REFRESH: i32 = 0x100;
     pub const BACKGROUND: i32 = 0x200;
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Weak};
 
-use ottla_core::client::{CallerPolling, Client, ClientHooks, DeliveryMode, TlsHooks};
+use ottla_core::client::{CallerPolling, Client, ClientHooks, DeliveryMode, SaslHooks, TlsHooks, TokenSource};
 use ottla_core::error::{Error, ErrorCode};
 use ottla_core::log::{DebugContexts, LogLine, level};
 use ottla_core::types::ClientKind;
@@ -60,6 +60,13 @@ fn client_hooks(callbacks: &Callbacks, tls: TlsHooks, only_error: bool, this: &W
         stats_event: callbacks.stats.is_some() || callbacks.wants(event_type::STATS),
         system: os_callbacks::hooks(callbacks),
         tls,
+        sasl: SaslHooks {
+            // The callback precedes `sasl.oauthbearer.method=oidc`.
+            token: match callbacks.token_refresh {
+                Some(_) => TokenSource::Application,
+                None => TokenSource::Settings,
+            },
+        },
         caller_polling: CallerPolling::Enabled,
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ottla_core::consumer::RebalanceProtocol;
 use ottla_core::error::{Error, ErrorCode};
-use ottla_core::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance};
+use ottla_core::event::{Chunk, CommitResult, Delivery, Event, Progress, Queue, Rebalance, TokenRequest};
 use ottla_core::log::level;
 use ottla_core::stats::Statistics;
 
@@ -17,6 +17,7 @@ use crate::cancel_guard::CancelGuard;
 use crate::ffi::{self, Deadline, IntoC, Timeout, c_text};
 use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
+use crate::oauthbearer::ConfigText;
 use crate::topic_partition_list::OwnedList;
 
 /// The continuation of serving.
@@ -283,6 +284,7 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
                 };
             }
         }
+        Event::TokenRefresh(request) => refresh_token(handle, &request),
         Event::Rebalance(change) => rebalance(handle, &change),
         Event::Commit(result) => committed(handle, &result),
         Event::Admin(result) => handle.warn("ADMIN", || {
@@ -292,6 +294,20 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
         Event::Yield => return Flow::Stop,
     }
     flow()
+}
+
+fn refresh_token(handle: &Handle, request: &TokenRequest) {
+    let Some(callback) = handle.callbacks().token_refresh else {
+        return handle.warn("OAUTHBEARER", || {
+            "a token is needed: set oauthbearer_token_refresh_cb, take the request as an event, or call \
+             rd_kafka_oauthbearer_set_token()"
+                .to_owned()
+        });
+    };
+    let config = ConfigText::of(request);
+    let opaque = handle.callbacks().opaque;
+    // SAFETY: the application's function; the string lives during the call.
+    unsafe { callback(handle.as_ptr(), ConfigText::as_ptr(config.as_ref()), opaque) };
 }
 
 fn flow() -> Flow {

@@ -14,6 +14,7 @@ pub mod connection;
 pub mod consumer;
 pub mod context;
 pub mod core;
+pub mod credentials;
 pub mod error;
 pub mod event;
 pub mod interceptor;

@@ -10,6 +10,7 @@ use crate::ids::BrokerId;
 use crate::observer::Observer;
 use crate::recorder::{Recorded, Recorder};
 use crate::rules::Rules;
+use crate::sasl::{Sasl, SaslCounts, SaslRecord};
 use crate::state::ClusterState;
 use crate::telemetry::{MetricsPush, Telemetry};
 use crate::time::Time;
@@ -46,6 +47,7 @@ pub struct Cluster {
     pub(crate) transactions: Transactions,
     pub(crate) telemetry: Telemetry,
     pub(crate) rules: Rules,
+    pub(crate) sasl: Sasl,
     pub(crate) observer: Observer,
     pub(crate) recorder: Recorder,
 }
@@ -54,6 +56,7 @@ impl Cluster {
     /// Creates a cluster without topics. All its brokers are up.
     pub fn new(config: ClusterConfig) -> Self {
         Self {
+            sasl: Sasl::new(config.sasl.clone(), config.seed),
             state: ClusterState::new(config),
             groups: Groups::default(),
             transactions: Transactions::default(),
@@ -246,6 +249,23 @@ impl Cluster {
     /// Returns the recorded steps since the last call of this function, in order.
     pub fn take_transaction_steps(&mut self) -> Vec<TransactionRecord> {
         self.state.history.transaction_steps.take()
+    }
+
+    // ---------------------------------------------------------------- authentication
+
+    /// Returns the numbers of authentications and their failures.
+    pub fn sasl_counts(&self) -> SaslCounts {
+        self.sasl.counts()
+    }
+
+    /// Records every event of authentication from now on, for [`Cluster::take_sasl_events`].
+    pub fn log_sasl_events(&mut self) {
+        self.sasl.log_events();
+    }
+
+    /// Returns the recorded events since the last call of this function, in order.
+    pub fn take_sasl_events(&mut self) -> Vec<SaslRecord> {
+        self.sasl.take_events()
     }
 
     // ---------------------------------------------------------------- requests

@@ -12,6 +12,7 @@ use crate::metadata;
 use crate::replication::partition_changed;
 use crate::request::CloseReason;
 use crate::rules::{Rule, RuleId};
+use crate::sasl_config::{AcceptedToken, SaslUser};
 use crate::telemetry::MetricsSubscription;
 use crate::topic_creation::{NewTopic, plan_partitions, plan_topic};
 use crate::topics::Partition;
@@ -455,6 +456,39 @@ impl Cluster {
     /// Removes all rules.
     pub fn clear_rules(&mut self) {
         self.rules.clear();
+    }
+
+    // ---------------------------------------------------------------- authentication
+
+    /// Sets the password of a user of PLAIN and SCRAM, or adds a user. Connections that are authenticated stay so.
+    pub fn set_sasl_password(&mut self, user: &str, password: &str) {
+        self.sasl.set_password(user, password);
+    }
+
+    /// Adds or replaces a user of PLAIN and SCRAM.
+    pub fn set_sasl_user(&mut self, user: &SaslUser) {
+        self.sasl.set_user(user);
+    }
+
+    /// Removes a user of PLAIN and SCRAM. Returns true when it existed. Connections that are authenticated stay so.
+    pub fn remove_sasl_user(&mut self, user: &str) -> bool {
+        self.sasl.remove_user(user)
+    }
+
+    /// Refuses the next `count` authentications and re-authentications at their first token, as with wrong credentials.
+    /// Replaces an earlier number.
+    pub fn refuse_authentications(&mut self, count: u32) {
+        self.sasl.refuse_next(count);
+    }
+
+    /// Changes `connections.max.reauth.ms` for later authentications; 0 for no limit. No effect without SASL.
+    pub fn set_max_reauth_ms(&mut self, millis: u64) {
+        self.sasl.set_max_reauth_ms(millis);
+    }
+
+    /// Replaces the accepted tokens of OAUTHBEARER; with `None`, unsecured JWTs are validated. No effect without SASL.
+    pub fn set_accepted_tokens(&mut self, tokens: Option<Vec<AcceptedToken>>) {
+        self.sasl.set_accepted_tokens(tokens);
     }
 
     // ---------------------------------------------------------------- telemetry

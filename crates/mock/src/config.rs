@@ -1,6 +1,7 @@
 //! The settings of a cluster and its brokers.
 
 use crate::ids::BrokerId;
+use crate::sasl_config::SaslConfig;
 
 /// The settings of a [`Cluster`](crate::Cluster). Names and defaults are those of Kafka's broker configuration. The
 /// fields with another default say so.
@@ -91,6 +92,8 @@ pub struct ClusterConfig {
     /// Leaders send consumers with a rack to a replica in that rack, as Kafka's `RackAwareReplicaSelector` does
     /// (KIP-392).
     pub rack_aware_fetch: bool,
+    /// The authentication of clients on all listeners; `None` for listeners without SASL.
+    pub sasl: Option<SaslConfig>,
 }
 
 /// The allowed changes of a group's protocol (`group.consumer.migration.policy`).
@@ -159,6 +162,7 @@ impl Default for ClusterConfig {
             socket_request_max_bytes: 104_857_600,
             ignore_trailing_bytes: false,
             rack_aware_fetch: false,
+            sasl: None,
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::ids::{BrokerId, ConnectionId, ConnectionKey};
 use crate::recorder::ClientAction;
 use crate::replication;
 use crate::request::{CloseReason, Context};
+use crate::sasl::{Admission, Intake, Token};
 use crate::state::ClusterState;
 use crate::time::Time;
 use crate::timers::Timer;
@@ -39,7 +40,9 @@ impl Cluster {
         }
         let key = (broker, connection);
         let now = self.state.now;
-        self.recorder.push_request(&self.state.topics, key, &frame, now);
+        if !self.sasl.expects_raw_token(key) {
+            self.recorder.push_request(&self.state.topics, key, &frame, now);
+        }
         match self.state.connections.receive(key, frame, now) {
             Arrival::Serve(frame) => self.serve_one(key, frame, true),
             Arrival::Queued => Reply::Later,
@@ -59,9 +62,19 @@ impl Cluster {
         accepting
     }
 
+    /// Returns the maximum size of the next request of a connection, without its length prefix. A caller that reads from a
+    /// socket should close it when a larger one is announced; [`Cluster::handle`] checks only the limit of connections
+    /// that are not authenticated.
+    pub fn max_request_bytes(&self, broker: BrokerId, connection: ConnectionId) -> usize {
+        let max = self.state.config.socket_request_max_bytes;
+        let during_authentication = self.sasl.max_receive_bytes((broker, connection));
+        during_authentication.map_or(max, |bytes| bytes.min(max))
+    }
+
     /// Removes a connection, with its delayed requests and its output that was not yet fetched.
     pub fn disconnected(&mut self, broker: BrokerId, connection: ConnectionId) {
         let key = (broker, connection);
+        self.sasl.disconnected(key);
         let Some(removed) = self.state.connections.remove(key) else {
             return;
         };
@@ -128,7 +141,10 @@ impl Cluster {
                 _ => Reply::Later,
             };
         }
-        let delay_us = context.as_ref().map_or(0, |c| c.delay_us);
+        let delay_us = context
+            .as_ref()
+            .map_or(0, |c| c.delay_us)
+            .saturating_add(self.refusal_delay_us(&served));
         if let Some(context) = &context
             && matches!(served, Served::Frame(_))
         {
@@ -136,6 +152,11 @@ impl Cluster {
         }
         let delivery = match served {
             Served::Frame(frame) => Delivery::Frame(frame),
+            Served::FrameThenClose(frame, reason) => {
+                self.state.deliver(key, Delivery::Frame(frame), delay_us);
+                self.state.deliver(key, Delivery::Close(reason), delay_us);
+                return Reply::Later;
+            }
             Served::Close(reason) => Delivery::Close(reason),
             Served::Delayed => return Reply::Later,
             Served::Nothing => return Reply::None,
@@ -157,8 +178,23 @@ impl Cluster {
         Reply::Later
     }
 
+    /// Returns the delay of an outcome that refuses a client.
+    fn refusal_delay_us(&self, served: &Served) -> u64 {
+        match served {
+            Served::FrameThenClose(..) | Served::Close(CloseReason::AuthenticationFailed(_)) => {
+                self.sasl.refusal_delay_us()
+            }
+            _ => 0,
+        }
+    }
+
     /// Parses the header, meets faults, and hands the body to the handler of its API.
     fn serve(&mut self, key: ConnectionKey, frame: Bytes) -> (Served, Option<Context>) {
+        match self.sasl.intake(key, frame.len(), self.state.now) {
+            Intake::Request => {}
+            Intake::RawToken => return (self.serve_raw_token(key, &frame), None),
+            Intake::Refused(cause) => return (Served::Close(CloseReason::AuthenticationFailed(cause)), None),
+        }
         let mut reader = Reader::new(frame);
         let header = match RequestHeader::decode(&mut reader) {
             Ok(header) => header,
@@ -180,6 +216,10 @@ impl Cluster {
             refuse_whole: false,
             bad_records: None,
         };
+        let admission = self.sasl.admit(key, api, self.state.now);
+        if admission != Admission::Serve {
+            return (self.turn_away(admission, &context, &mut reader), Some(context));
+        }
         let Some(handler) = self.served_api(api, version) else {
             let served = match api {
                 ApiKey::API_VERSIONS => k18_api_versions::unsupported_version(self, &context),
@@ -215,6 +255,44 @@ impl Cluster {
             }
         }
         ((handler.serve)(self, &context, &mut reader, refusal), Some(context))
+    }
+
+    /// Serves a token without a header (SaslHandshake version 0).
+    fn serve_raw_token(&mut self, key: ConnectionKey, token: &Bytes) -> Served {
+        let now_ms = self.state.broker_clock_ms(key.0);
+        let served = match self.sasl.token(key, token, self.state.now, now_ms) {
+            Token::Answer { token, .. } => Served::Frame(raw_token(token)),
+            Token::Refused(cause) => Served::Close(CloseReason::AuthenticationFailed(cause)),
+            Token::Invalid(_) | Token::Illegal => {
+                Served::Close(CloseReason::IllegalSaslState(ApiKey::SASL_AUTHENTICATE))
+            }
+        };
+        self.observer.emit(|| {
+            let done = outcome(&served);
+            format!("broker {}: SASL token on connection {}: {done}", key.0, key.1.0)
+        });
+        served
+    }
+
+    /// Ends the connection of a request that its authentication does not allow.
+    fn turn_away(&mut self, admission: Admission, context: &Context, reader: &mut Reader) -> Served {
+        let close = Served::Close(CloseReason::IllegalSaslState(context.api));
+        match admission {
+            Admission::Serve | Admission::Close => close,
+            Admission::Expired => Served::Close(CloseReason::SessionExpired),
+            Admission::Refuse(error, cause) => {
+                let Some(handler) = self.served_api(context.api, context.version) else {
+                    return close;
+                };
+                match (handler.serve)(self, context, reader, Some(error)) {
+                    Served::Frame(frame) | Served::FrameThenClose(frame, _) => {
+                        Served::FrameThenClose(frame, CloseReason::AuthenticationFailed(cause))
+                    }
+                    Served::Close(reason) => Served::Close(reason),
+                    Served::Delayed | Served::Nothing => close,
+                }
+            }
+        }
     }
 
     /// Returns the handler of an API if the brokers serve this version.
@@ -271,14 +349,34 @@ impl Cluster {
 
 /// Formats a request and its outcome for [`Cluster::observe`].
 fn summary(context: &Context, served: &Served) -> String {
-    let done = match served {
-        Served::Frame(frame) => format!("answered with {} bytes", frame.len()),
-        Served::Delayed => "answered later".to_owned(),
-        Served::Nothing => "not answered".to_owned(),
-        Served::Close(reason) => format!("the connection is closed: {reason:?}"),
-    };
+    let done = outcome(served);
     format!(
         "broker {}: {}Request (v{}, CorrId {}) of {} on connection {}: {done}",
         context.broker, context.api, context.version, context.correlation_id, context.client_id, context.connection.0
     )
+}
+
+fn outcome(served: &Served) -> String {
+    match served {
+        Served::Frame(frame) => format!("answered with {} bytes", frame.len()),
+        Served::FrameThenClose(frame, reason) => {
+            format!(
+                "answered with {} bytes, and the connection is closed: {reason:?}",
+                frame.len()
+            )
+        }
+        Served::Delayed => "answered later".to_owned(),
+        Served::Nothing => "not answered".to_owned(),
+        Served::Close(reason) => format!("the connection is closed: {reason:?}"),
+    }
+}
+
+/// Returns a token with its length before it.
+fn raw_token(token: Vec<u8>) -> Frame {
+    let length = u32::try_from(token.len()).unwrap_or(u32::MAX);
+    let mut bytes = length.to_be_bytes().to_vec();
+    bytes.extend(token);
+    Frame {
+        parts: vec![bytes.into()],
+    }
 }

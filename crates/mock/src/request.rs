@@ -23,6 +23,12 @@ pub enum CloseReason {
     UnacknowledgedFailure,
     /// The broker is down or unreachable.
     BrokerDown,
+    /// The client was refused, for that cause (SASL).
+    AuthenticationFailed(String),
+    /// The API is not allowed in the state of the connection's authentication (SASL).
+    IllegalSaslState(ApiKey),
+    /// The connection's session has ended (KIP-368).
+    SessionExpired,
     /// An injected fault.
     Fault,
     /// The response cannot be encoded.
@@ -36,6 +42,9 @@ impl fmt::Display for CloseReason {
             Self::Unsupported { api, version } => write!(f, "{api} version {version} is not served"),
             Self::UnacknowledgedFailure => f.write_str("a produce request with acks=0 failed"),
             Self::BrokerDown => f.write_str("the broker is down"),
+            Self::AuthenticationFailed(cause) => write!(f, "authentication failed: {cause}"),
+            Self::IllegalSaslState(api) => write!(f, "{api} is not allowed during an authentication"),
+            Self::SessionExpired => f.write_str("the session has ended"),
             Self::Fault => f.write_str("an injected fault"),
             Self::Response(error) => write!(f, "the response cannot be written: {error}"),
         }

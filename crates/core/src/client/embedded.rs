@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_mock::{ClusterConfig, EmbeddedCluster};
+use ottla_mock::{ClusterConfig, EmbeddedCluster, SaslConfig, SaslMechanism, SaslUser};
 use ottla_tls::{Certificates, ServerIdentity, ServerTls, material};
 
 use crate::config::ClientConfig;
@@ -51,6 +51,7 @@ pub(super) fn start(conf: &mut ClientConfig) -> Result<(Option<EmbeddedCluster>,
         socket_request_max_bytes: defaults
             .socket_request_max_bytes
             .max(usize::try_from(own_batch).unwrap_or(0).saturating_add(1 << 20)),
+        sasl: sasl(conf)?,
         ..defaults
     };
     let started = match tls {
@@ -69,6 +70,37 @@ pub(super) fn start(conf: &mut ClientConfig) -> Result<(Option<EmbeddedCluster>,
     }
     conf.bootstrap_servers = embedded.bootstrap_servers();
     Ok((Some(embedded), ca))
+}
+
+/// Returns the authentication of the embedded cluster (`test.mock.sasl.*`), `None` without mechanisms.
+fn sasl(conf: &ClientConfig) -> Result<Option<SaslConfig>, Error> {
+    let items = |list: &str| -> Vec<String> {
+        let parts = list.split(',').filter(|part| !part.is_empty());
+        parts.map(str::to_owned).collect()
+    };
+    let mut mechanisms = Vec::new();
+    for name in items(&conf.test_mock_sasl_mechanisms) {
+        let known = || SaslMechanism::ALL.map(SaslMechanism::name).join(", ");
+        let unknown = || format!("test.mock.sasl.mechanisms: \"{name}\" is none of {}", known());
+        mechanisms.push(SaslMechanism::from_name(name.trim()).ok_or_else(|| Error::invalid_arg(unknown()))?);
+    }
+    if mechanisms.is_empty() {
+        return Ok(None);
+    }
+    let mut users = Vec::new();
+    for user in items(&conf.test_mock_sasl_users) {
+        let Some((name, password)) = user.split_once(':').filter(|(name, _)| !name.is_empty()) else {
+            let text = "test.mock.sasl.users must consist of name:password, separated by commas";
+            return Err(Error::invalid_arg(text.to_owned()));
+        };
+        users.push(SaslUser::new(name, password));
+    }
+    Ok(Some(SaslConfig {
+        mechanisms,
+        users,
+        max_reauth_ms: conf.test_mock_sasl_max_reauth_ms.into(),
+        ..SaslConfig::default()
+    }))
 }
 
 /// Returns the TLS of the embedded cluster, and the CA of a certificate that was generated for it.
@@ -97,4 +129,57 @@ fn server_tls(conf: &ClientConfig) -> Result<(Option<Arc<ServerTls>>, Option<Cer
     let identity = ServerIdentity { chain, key, client_cas };
     let tls = ServerTls::new(identity).map_err(|e| fail(LOCATION, e))?;
     Ok((Some(Arc::new(tls)), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Conf;
+
+    fn conf(mechanisms: &str, users: &str) -> ClientConfig {
+        let mut conf = Conf::new();
+        for (name, value) in [
+            ("test.mock.sasl.mechanisms", mechanisms),
+            ("test.mock.sasl.users", users),
+            ("test.mock.sasl.max.reauth.ms", "5000"),
+        ] {
+            conf.set(name, value).unwrap();
+        }
+        conf.client_config()
+    }
+
+    #[test]
+    fn mechanisms_and_users_are_lists() {
+        let sasl = sasl(&conf("SCRAM-SHA-256, PLAIN", "alice:se:cret,bob:"))
+            .unwrap()
+            .unwrap();
+        assert_eq!(sasl.mechanisms, [SaslMechanism::ScramSha256, SaslMechanism::Plain]);
+        assert_eq!(
+            sasl.users,
+            [SaslUser::new("alice", "se:cret"), SaslUser::new("bob", "")]
+        );
+        assert_eq!(sasl.max_reauth_ms, 5000);
+    }
+
+    #[test]
+    fn brokers_have_no_sasl_without_mechanisms() {
+        assert!(sasl(&conf("", "alice:secret")).unwrap().is_none());
+    }
+
+    #[test]
+    fn errors_name_the_property_and_no_password() {
+        let error = sasl(&conf("PLAIN,GSSAPI", "")).unwrap_err();
+        let expected =
+            "test.mock.sasl.mechanisms: \"GSSAPI\" is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER";
+        assert_eq!(error.message, expected);
+        for users in ["secret", ":secret", "a:b,secret"] {
+            let error = sasl(&conf("PLAIN", users)).unwrap_err();
+            assert!(
+                error.message.starts_with("test.mock.sasl.users must"),
+                "{}",
+                error.message
+            );
+            assert!(!error.message.contains("secret"));
+        }
+    }
 }

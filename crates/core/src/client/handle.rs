@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ottla_mock::EmbeddedCluster;
 use ottla_tls::Replacement;
+use zeroize::Zeroizing;
 
 use super::lifecycle::ClientThread;
 use crate::admin::{self, Destination, GroupListing, ListGroups, Operation, Options};
@@ -15,12 +16,14 @@ use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::{self, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol, SharedState};
 use crate::core::{ClientHooks, Command, Shared};
+use crate::credentials;
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, PartitionState, Queue};
 use crate::log::level;
 use crate::producer::{self, Accumulator, Record, TransactionCall, TransactionReply};
 use crate::reply::Reply;
 use crate::runtime::live_threads;
+use crate::sasl::BearerToken;
 use crate::sys::Instant;
 use crate::types::{ClientKind, GroupMetadata, PartitionOffset, Topic, TopicHooks, TopicPartition, offset};
 
@@ -168,6 +171,96 @@ impl Client {
         let warnings = tls.replace(replacement).map_err(|e| super::tls::invalid(&e))?;
         self.shared().send(Command::CertificatesReplaced(warnings));
         Ok(())
+    }
+
+    // ---------------------------------------------------------------- authentication
+
+    /// Replaces user name and password of PLAIN and SCRAM for the authentications that begin from now on: those of new
+    /// connections, and those with which sessions are renewed (KIP-368). Connections that wait because their authentication
+    /// failed are opened at once. Other mechanisms do not use them: a warning is logged.
+    ///
+    /// # Errors
+    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) when either is empty.
+    pub fn set_sasl_credentials(&self, username: &str, password: &str) -> Result<(), Error> {
+        self.shared().check_process()?;
+        if username.is_empty() || password.is_empty() {
+            return Err(Error::invalid_arg("user name and password must not be empty"));
+        }
+        self.send_credentials(credentials::Command::SetLogin {
+            username: username.to_owned(),
+            password: Zeroizing::new(password.to_owned()),
+        });
+        Ok(())
+    }
+
+    /// Sets the token of OAUTHBEARER for the authentications that begin from now on (KIP-255). The next one is requested
+    /// after 80 % of its life. `expires_ms` is the end of its life in milliseconds since 1970, `principal` a name for the
+    /// log; `extensions` are sent with the token (KIP-342).
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) when OAUTHBEARER is not the client's mechanism,
+    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) for a token or an extension that cannot be sent, or a life that has ended.
+    pub fn set_token(
+        &self,
+        token: &str,
+        expires_ms: i64,
+        principal: &str,
+        extensions: &[(String, String)],
+    ) -> Result<(), Error> {
+        self.check_oauthbearer()?;
+        let invalid = |text: String| Error::new(ErrorCode::L_INVALID_ARG, text);
+        let token = BearerToken::new(token, extensions).map_err(|e| invalid(e.0))?;
+        let now_ms = self.shared().clock.wall_ms();
+        if expires_ms <= now_ms {
+            return Err(invalid(format!(
+                "the token's life ended at {expires_ms} ms since 1970, and the time is {now_ms} ms"
+            )));
+        }
+        self.send_credentials(credentials::Command::SetToken {
+            token,
+            expires_ms,
+            principal: principal.to_owned(),
+        });
+        Ok(())
+    }
+
+    /// Reports that there is no token, for the cause in `text`. The one before stays in use, and another is requested in 10
+    /// seconds.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) when OAUTHBEARER is not the client's mechanism,
+    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) for an empty text.
+    pub fn set_token_failure(&self, text: &str) -> Result<(), Error> {
+        self.check_oauthbearer()?;
+        if text.is_empty() {
+            return Err(Error::invalid_arg("the text must not be empty"));
+        }
+        self.send_credentials(credentials::Command::SetTokenFailure(text.to_owned()));
+        Ok(())
+    }
+
+    /// Returns the queue of requests for tokens: [`Event::TokenRefresh`]. `None` unless `enable_sasl_queue` is set and
+    /// OAUTHBEARER is the mechanism; the requests are in the main queue then.
+    pub fn sasl_queue(&self) -> Option<Arc<Queue>> {
+        self.shared().sasl_queue.clone()
+    }
+
+    /// Returns an error unless OAUTHBEARER is the client's mechanism.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE)
+    pub fn check_oauthbearer(&self) -> Result<(), Error> {
+        self.shared().check_process()?;
+        let conf = &self.shared().conf;
+        if conf.security_protocol.as_str().starts_with("sasl") && conf.sasl_mechanisms == "OAUTHBEARER" {
+            return Ok(());
+        }
+        let text = "SASL/OAUTHBEARER is not the client's authentication mechanism";
+        Err(Error::new(ErrorCode::L_STATE, text))
+    }
+
+    fn send_credentials(&self, command: credentials::Command) {
+        self.shared().send(Command::Credentials(command));
     }
 
     /// Returns the first fatal error, if one was raised.

@@ -9,6 +9,7 @@ use super::sockets::{address_family, socket_options};
 use super::{embedded, tls};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::core::{ClientHooks, Command, CoreBuilder, Shared};
+use crate::credentials::CredentialSource;
 use crate::error::Error;
 use crate::log::level;
 use crate::runtime::{Loop, LoopOptions};
@@ -65,6 +66,7 @@ impl ClientThread {
             tls_hooks.ca = generated_ca;
         }
         let (tls, tls_warnings) = tls::start(&conf, &tls_hooks)?.unzip();
+        let credentials = CredentialSource::new(&conf, &hooks.sasl)?;
         let clock = Arc::new(SystemClock::new());
         let options = LoopOptions {
             sockets: socket_options(&conf),
@@ -79,6 +81,7 @@ impl ClientThread {
             conf,
             topic_defaults,
             hooks,
+            credentials,
             clock: clock.clone(),
             waker: io.waker(),
         };

@@ -9,7 +9,8 @@ mod sockets;
 mod tls;
 
 pub use crate::core::{CallerPolling, ClientHooks, Command, Core, CoreBuilder, NameHook, Shared, TlsHooks};
-pub use crate::event::DeliveryMode;
+pub use crate::credentials::{CredentialSource, SaslHooks, TokenSource};
+pub use crate::event::{DeliveryMode, TokenRequest};
 pub use handle::{Client, CommitMode};
 pub use ottla_tls::material::{Encoding, MaterialError, ca_certificates, client_certificate, private_key};
 pub use ottla_tls::{Certificates, PrivateKey, Replacement, VerifyCallback};

@@ -11,6 +11,7 @@ use crate::cluster::{self, MetadataScope};
 use crate::config::{ClientConfig, Conf, TopicConfig};
 use crate::consumer;
 use crate::core::{ClientHooks, Command, Core, CoreBuilder, Shared};
+use crate::credentials::CredentialSource;
 use crate::error::ErrorCode;
 use crate::producer;
 use crate::reply::Reply;
@@ -67,6 +68,7 @@ fn start(kind: ClientKind) -> Running {
         conf,
         topic_defaults,
         hooks: ClientHooks::default(),
+        credentials: CredentialSource::default(),
         clock: Arc::new(Still),
         waker: waker.clone(),
     };

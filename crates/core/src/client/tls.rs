@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ottla_tls::{ClientTls, Settings, SettingsError};
 use zeroize::Zeroizing;
 
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, Secret};
 use crate::core::TlsHooks;
 use crate::error::{Error, ErrorCode};
 
@@ -31,16 +31,16 @@ pub(super) fn invalid(error: &SettingsError) -> Error {
 
 fn settings(conf: &ClientConfig, hooks: &TlsHooks) -> Settings {
     let set = |text: &String| (!text.is_empty()).then(|| text.clone());
-    let secret = |text: &String| set(text).map(Zeroizing::new);
+    let secret = |text: &Secret| (!text.is_empty()).then(|| Zeroizing::new(text.to_string()));
     Settings {
         ca_location: set(&conf.ssl_ca_location),
-        ca_pem: set(&conf.ssl_ca_pem),
+        ca_pem: (!conf.ssl_ca_pem.is_empty()).then(|| conf.ssl_ca_pem.to_string()),
         ca: hooks.ca.clone(),
         crl_location: set(&conf.ssl_crl_location),
         certificate_location: set(&conf.ssl_certificate_location),
         certificate_pem: set(&conf.ssl_certificate_pem),
         certificate: hooks.certificate.clone(),
-        key_location: set(&conf.ssl_key_location),
+        key_location: (!conf.ssl_key_location.is_empty()).then(|| conf.ssl_key_location.to_string()),
         key_pem: secret(&conf.ssl_key_pem),
         key: hooks.key.clone(),
         key_password: secret(&conf.ssl_key_password),

@@ -447,6 +447,11 @@ impl Cluster {
         }
     }
 
+    /// Notes a failure that keeps connections from being opened, for the errors of calls that end meanwhile.
+    pub fn note_failure(&mut self, error: Error) {
+        self.last_failure = Some(error);
+    }
+
     fn report_outage(&mut self, n: usize, failure: &str) {
         self.outage_reported = true;
         let text = format!("{n}/{n} brokers are down: All broker connections are down; the last failure: {failure}");

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use zeroize::Zeroize;
+
 use super::property::Property;
 use super::tables::{GLOBAL, NOT_PROPERTIES, Prop, TOPIC, TopicProp};
 use super::value::{Choice, Parsed, Value};
@@ -56,7 +58,7 @@ impl fmt::Display for ConfError {
 impl std::error::Error for ConfError {}
 
 /// The values of one of the tables.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Settings {
     table: &'static [Property],
     values: Vec<Value>,
@@ -79,11 +81,20 @@ impl Settings {
     }
 
     fn put(&mut self, index: usize, value: Value, explicit: bool) {
+        self.erase(index);
         if let Some(slot) = self.values.get_mut(index) {
             *slot = value;
         }
         if let Some(flag) = self.explicit.get_mut(index) {
             *flag = explicit;
+        }
+    }
+
+    /// Overwrites the text of a sensitive property before it is dropped.
+    fn erase(&mut self, index: usize) {
+        let is_sensitive = self.table.get(index).is_some_and(|p| p.sensitive);
+        if let (true, Some(Value::Text(Some(text)))) = (is_sensitive, self.values.get_mut(index)) {
+            text.zeroize();
         }
     }
 
@@ -166,7 +177,7 @@ impl Settings {
         let rows = self.table.iter().zip(&self.values).zip(&self.explicit);
         let shown = rows.filter(|(_, explicit)| **explicit).filter_map(|((p, value), _)| {
             let text = value.print(&p.kind)?;
-            Some(format!("{}={}", p.name, if p.sensitive { "..." } else { &text }))
+            Some(format!("{}={}", p.name, if p.sensitive { "[redacted]" } else { &text }))
         });
         shown.collect()
     }
@@ -174,6 +185,21 @@ impl Settings {
     fn explicit_names(&self) -> impl Iterator<Item = &'static Property> {
         let rows = self.table.iter().zip(&self.explicit);
         rows.filter(|(_, explicit)| **explicit).map(|(p, _)| p)
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        for index in 0..self.values.len() {
+            self.erase(index);
+        }
+    }
+}
+
+/// Prints the values of sensitive properties as `[redacted]`.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Settings").field(&self.shown()).finish()
     }
 }
 

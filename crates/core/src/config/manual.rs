@@ -5,7 +5,7 @@ use std::io;
 
 use super::property::{Applies, Importance, Kind, Property};
 use super::tables::{GLOBAL, NOT_PROPERTIES, TOPIC};
-use super::unavailable::{MISSING, MISSING_OF_TOPICS, Missing, WITHOUT_EFFECT};
+use super::unavailable::{MISSING, Missing, WITHOUT_EFFECT};
 use super::value::Value;
 
 const INTRODUCTION: &str = "\
@@ -31,9 +31,9 @@ C/P: P is for producers, C for consumers, * for both.
 const NOT_YET: &str = "\
 ## Not available yet
 
-This version accepts these settings when they are set, and refuses them when the client or topic is created, since it does
-not have the feature (`RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE`; `rd_kafka_new()` returns NULL and a text that names it).
-Consumers ignore properties of producers, and producers those of consumers.
+This version accepts these settings of topics when they are set, and refuses them when the client or topic is created,
+since it does not have the feature (`RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE`; `rd_kafka_new()` returns NULL and a text that
+names it). Consumers ignore properties of producers, and producers those of consumers.
 
 | Property | Values | Missing |
 |---|---|---|
@@ -172,7 +172,7 @@ fn manual_table(out: &mut String, title: &str, table: &'static [Property], missi
     for line in lines(table) {
         let mut description = line.description;
         let canonical = table.iter().find(|p| p.name == line.name).map(|p| p.name);
-        if let Some(row) = canonical.and_then(|name| missing.iter().find(|row| row.is_about(name))) {
+        if let Some(row) = canonical.and_then(|name| missing.iter().find(|row| row.property == name)) {
             let _ = write!(description, " <br>*Not available yet: {}*", row.values());
         }
         let _ = writeln!(
@@ -186,14 +186,10 @@ fn manual_table(out: &mut String, title: &str, table: &'static [Property], missi
 /// Returns the text of `docs/CONFIGURATION.md`.
 pub fn manual() -> String {
     let mut out = INTRODUCTION.to_owned();
-    manual_table(&mut out, TITLE_GLOBAL, GLOBAL, MISSING);
-    manual_table(&mut out, TITLE_TOPIC, TOPIC, MISSING_OF_TOPICS);
+    manual_table(&mut out, TITLE_GLOBAL, GLOBAL, &[]);
+    manual_table(&mut out, TITLE_TOPIC, TOPIC, MISSING);
     let _ = write!(out, "\n{NOT_YET}");
     for row in MISSING {
-        out.push_str(&missing_row(row));
-    }
-    let _ = write!(out, "\nOf topics:\n\n| Property | Values | Missing |\n|---|---|---|\n");
-    for row in MISSING_OF_TOPICS {
         out.push_str(&missing_row(row));
     }
     let _ = write!(out, "\n{NO_EFFECT}");

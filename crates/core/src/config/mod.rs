@@ -12,6 +12,7 @@ mod property;
 mod refusal;
 mod rules;
 mod rules_security;
+mod secret;
 mod tables;
 mod unavailable;
 mod value;
@@ -20,6 +21,7 @@ pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};
 pub use kind::ClientKind;
 pub use manual::{manual, properties_show};
 pub use property::{Applies, Importance, Kind, Named, Property, TextCheck};
+pub use secret::Secret;
 pub use tables::{ClientConfig, DEBUG_CONTEXTS, Prop, TopicConfig, TopicProp};
 pub use value::{Choice, PatternList};
 

@@ -135,10 +135,12 @@ fn adjust_any(conf: &mut Conf) {
         conf.adjust_int(Prop::log_level, 7);
     }
     if conf.int(Prop::test_mock_num_brokers) > 0 {
-        let protocol = if conf.bool(Prop::test_mock_ssl) {
-            "ssl"
-        } else {
-            "plaintext"
+        let has_sasl = !conf.text(Prop::test_mock_sasl_mechanisms).is_empty();
+        let protocol = match (conf.bool(Prop::test_mock_ssl), has_sasl) {
+            (false, false) => "plaintext",
+            (true, false) => "ssl",
+            (false, true) => "sasl_plaintext",
+            (true, true) => "sasl_ssl",
         };
         conf.adjust_text(Prop::security_protocol, protocol);
     }

@@ -19,7 +19,7 @@ pub(super) enum Asks {
 /// A missing feature, and the settings that need it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Missing {
-    /// The name of a property, or a prefix of names followed by `*`.
+    /// The name of a property of topics.
     pub(super) property: &'static str,
     pub(super) asks: Asks,
     /// The missing feature, as a noun.
@@ -34,18 +34,8 @@ const fn missing(property: &'static str, asks: Asks, feature: &'static str) -> M
     }
 }
 
-/// The missing features that properties of clients need.
-pub(super) const MISSING: &[Missing] = &[
-    missing(
-        "security.protocol",
-        Asks::Exactly(&["sasl_plaintext", "sasl_ssl"]),
-        "authentication",
-    ),
-    missing("enable_sasl_queue", Asks::Any, "authentication"),
-];
-
 /// The missing features that properties of topics need.
-pub(super) const MISSING_OF_TOPICS: &[Missing] = &[
+pub(super) const MISSING: &[Missing] = &[
     missing(
         "queuing.strategy",
         Asks::Exactly(&["lifo"]),
@@ -82,31 +72,11 @@ pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("max.poll.records", "only share consumers use it"),
     ("share.acknowledgement.mode", "only share consumers use it"),
     ("produce.offset.report", "delivery reports always carry the offset"),
-    (
-        "oauthbearer_token_refresh_cb",
-        "OAUTHBEARER is not available yet, and nothing else needs a token",
-    ),
-    (
-        "https.ca.location",
-        "only the token endpoint of OAUTHBEARER uses it, which is not available yet",
-    ),
-    (
-        "https.ca.pem",
-        "only the token endpoint of OAUTHBEARER uses it, which is not available yet",
-    ),
     ("ssl.providers", "OpenSSL is not used"),
     ("builtin.features", "it describes this build"),
 ];
 
 impl Missing {
-    /// Returns whether this row is about the property.
-    pub(super) fn is_about(&self, name: &str) -> bool {
-        match self.property.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix),
-            None => name == self.property,
-        }
-    }
-
     /// Returns whether the value, set by the application, needs the missing feature.
     fn is_asked_by(&self, value: &str, is_default: bool) -> bool {
         match self.asks {
@@ -137,51 +107,27 @@ fn is_for(property: &Property, kind: ClientKind) -> bool {
     }
 }
 
-fn find(
-    table: &[Missing],
-    explicit: impl Iterator<Item = &'static Property>,
-    kind: ClientKind,
-    value_of: impl Fn(&str) -> Option<(String, bool)>,
-) -> Option<Error> {
-    for property in explicit.filter(|p| is_for(p, kind)) {
-        let Some(row) = table.iter().find(|row| row.is_about(property.name)) else {
-            continue;
-        };
-        let Some((value, is_default)) = value_of(property.name) else {
-            continue;
-        };
-        if row.is_asked_by(&value, is_default) {
-            let shown = if property.sensitive { "..." } else { &value };
-            let name = property.name;
-            let message = format!(
-                "{name}={shown}: {} is not supported by this version of Ottla",
-                row.feature
-            );
-            return Some(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, message));
-        }
-    }
-    None
-}
-
-/// Returns the error for a configuration that needs a missing feature, the defaults for topics included.
+/// Returns the error for a client's configuration whose defaults for topics need a missing feature.
 pub(super) fn refused(conf: &Conf, kind: ClientKind) -> Option<Error> {
-    let defaults = Conf::new();
-    let error = find(MISSING, conf.explicit(), kind, |name| {
-        let value = conf.get(name).ok()?;
-        let is_default = defaults.get(name).is_ok_and(|default| default == value);
-        Some((value, is_default))
-    });
-    error.or_else(|| refused_topic(conf.topic_defaults()?, kind))
+    refused_topic(conf.topic_defaults()?, kind)
 }
 
 /// Returns the error for a topic's configuration that needs a missing feature.
 pub(super) fn refused_topic(topic: &TopicConf, kind: ClientKind) -> Option<Error> {
     let defaults = TopicConf::new();
-    find(MISSING_OF_TOPICS, topic.explicit(), kind, |name| {
-        let value = topic.get(name).ok()?;
+    for property in topic.explicit().filter(|p| is_for(p, kind)) {
+        let name = property.name;
+        let (Some(row), Ok(value)) = (MISSING.iter().find(|row| row.property == name), topic.get(name)) else {
+            continue;
+        };
         let is_default = defaults.get(name).is_ok_and(|default| default == value);
-        Some((value, is_default))
-    })
+        if row.is_asked_by(&value, is_default) {
+            let feature = row.feature;
+            let message = format!("{name}={value}: {feature} is not supported by this version of Ottla");
+            return Some(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, message));
+        }
+    }
+    None
 }
 
 impl Conf {

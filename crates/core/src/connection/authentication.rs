@@ -11,14 +11,14 @@ use ottla_protocol::api::sasl_handshake::SaslHandshakeRequest;
 use super::events::Reply;
 use super::versions::BrokerVersions;
 use crate::error::{Error, ErrorCode};
-use crate::sasl::{Credentials, Mechanism, SaslError, Step};
+use crate::sasl::{Credentials, ExchangeStep, Mechanism, SaslError, SaslWorkResult, Step};
 use crate::sys::Rng;
 
 /// The first version of SaslHandshake after which SaslAuthenticate requests carry the tokens (KIP-152).
 const HANDSHAKE_WITH_AUTHENTICATE: i16 = 1;
 
 /// The next thing to do for an authentication.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Output {
     /// Send SaslHandshake in that version.
     Handshake { mechanism: &'static str, version: i16 },
@@ -26,6 +26,10 @@ pub(super) enum Output {
     Authenticate { token: Vec<u8>, version: i16 },
     /// Send the token with its length before it and without a request header.
     RawToken(Vec<u8>),
+    /// Send the last token in that way. The broker does not answer it, and the client is authenticated.
+    LastRawToken(Vec<u8>),
+    /// Have the driver carry out a step of the mechanism that may block; [`Authentication::on_work_done`] takes its result.
+    Work(ExchangeStep),
     /// The client is authenticated, for that time when the broker limits it (KIP-368).
     Done { session_lifetime: Option<Duration> },
 }
@@ -42,19 +46,24 @@ enum Stage {
 }
 
 /// One authentication. Order of calls: [`begin`](Self::begin), [`on_handshake`](Self::on_handshake), then
-/// [`on_authenticate`](Self::on_authenticate) or [`on_raw_token`](Self::on_raw_token), as the
-/// [`Output`] before requires, until [`Output::Done`] or an error.
+/// [`on_authenticate`](Self::on_authenticate), [`on_raw_token`](Self::on_raw_token) or
+/// [`on_work_done`](Self::on_work_done), as the [`Output`] before requires, until [`Output::Done`] or an error.
 #[derive(Debug)]
 pub(super) struct Authentication {
     mechanism_name: &'static str,
-    mechanism: Box<dyn Mechanism>,
+    /// `None` while the driver carries out a step.
+    mechanism: Option<Box<dyn Mechanism>>,
     stage: Stage,
+    /// The limit of the session from the response with the latest token.
+    session_lifetime: Option<Duration>,
 }
 
 impl Authentication {
-    /// Begins with a SaslHandshake in the highest version that the broker supports. `rng` is the source of nonces.
+    /// Begins with a SaslHandshake in the highest version that the broker supports. `host` is the broker's name as it is
+    /// configured or advertised, `rng` the source of nonces.
     pub(super) fn begin(
         credentials: &Credentials,
+        host: &str,
         versions: &BrokerVersions,
         rng: &mut Rng,
     ) -> Result<(Self, Output), Error> {
@@ -70,8 +79,9 @@ impl Authentication {
         };
         let authentication = Authentication {
             mechanism_name: name,
-            mechanism: credentials.mechanism(rng).map_err(refused)?,
+            mechanism: Some(credentials.mechanism(host, rng).map_err(refused)?),
             stage: Stage::Handshake { authenticate },
+            session_lifetime: None,
         };
         Ok((
             authentication,
@@ -98,12 +108,12 @@ impl Authentication {
 
     /// Returns true when the next frame is a token without a response header.
     pub(super) fn expects_raw_token(&self) -> bool {
-        self.stage == Stage::RawToken
+        self.stage == Stage::RawToken && self.mechanism.is_some()
     }
 
     /// Returns the broker's refusal that the mechanism has acknowledged: the cause if the broker closes the connection.
     pub(super) fn refusal(&self) -> Option<&str> {
-        self.mechanism.refusal()
+        self.mechanism.as_ref()?.refusal()
     }
 
     /// Handles the response to SaslHandshake: returns the first token.
@@ -121,9 +131,15 @@ impl Authentication {
                 self.mechanism_name,
                 code.description()
             );
-            if response.error_code == BrokerError::UNSUPPORTED_SASL_MECHANISM.0 {
-                text.push_str(": broker's supported mechanisms: ");
-                text.push_str(&response.mechanisms.join(","));
+            match BrokerError(response.error_code) {
+                BrokerError::UNSUPPORTED_SASL_MECHANISM => {
+                    text.push_str(": broker's supported mechanisms: ");
+                    text.push_str(&response.mechanisms.join(","));
+                }
+                BrokerError::ILLEGAL_SASL_STATE => {
+                    text.push_str(": the listener does not use SASL (security.protocol)");
+                }
+                _ => {}
             }
             return Err(Error::new(ErrorCode::L_AUTHENTICATION, text));
         }
@@ -131,8 +147,7 @@ impl Authentication {
             Some(version) => Stage::Authenticate { version },
             None => Stage::RawToken,
         };
-        let token = self.mechanism.start().map_err(refused)?;
-        Ok(self.send(token))
+        self.step(None)
     }
 
     /// Handles the response to SaslAuthenticate.
@@ -147,7 +162,8 @@ impl Authentication {
             let code = ErrorCode::from(response.error_code);
             let text = response.error_message.filter(|text| !text.is_empty());
             let mut text = text.unwrap_or_else(|| code.description().into_owned());
-            if let Some(refusal) = self.refusal() {
+            let advice = || self.mechanism.as_ref()?.refusal_advice();
+            if let Some(refusal) = self.refusal().or_else(advice) {
                 text.push_str(": ");
                 text.push_str(refusal);
             }
@@ -157,19 +173,51 @@ impl Authentication {
             ));
         }
         let lifetime = u64::try_from(response.session_lifetime_ms).unwrap_or(0);
-        let lifetime = (lifetime > 0).then(|| Duration::from_millis(lifetime));
-        self.step(&response.auth_bytes, lifetime)
+        self.session_lifetime = (lifetime > 0).then(|| Duration::from_millis(lifetime));
+        self.step(Some(response.auth_bytes))
     }
 
     /// Handles a token without framing.
-    pub(super) fn on_raw_token(&mut self, token: &Bytes) -> Result<Output, Error> {
-        self.step(token, None)
+    pub(super) fn on_raw_token(&mut self, token: Bytes) -> Result<Output, Error> {
+        self.step(Some(token))
     }
 
-    fn step(&mut self, challenge: &[u8], session_lifetime: Option<Duration>) -> Result<Output, Error> {
-        match self.mechanism.step(challenge).map_err(refused)? {
+    /// Handles the result of a step that the driver has carried out.
+    pub(super) fn on_work_done(&mut self, result: SaslWorkResult) -> Result<Output, Error> {
+        match result {
+            SaslWorkResult::Step(mechanism, result) => self.on_step(mechanism, result),
+            SaslWorkResult::NotDone(cause) => Err(refused(SaslError(format!(
+                "a step of {} was not carried out: {cause}",
+                self.mechanism_name
+            )))),
+            SaslWorkResult::Token(_) | SaslWorkResult::Command(_) => Err(refused(SaslError(
+                "the driver carried out other work than was requested".to_owned(),
+            ))),
+        }
+    }
+
+    fn step(&mut self, challenge: Option<Bytes>) -> Result<Output, Error> {
+        let Some(mechanism) = self.mechanism.take() else {
+            let text = "the broker sent a token before it received the answer to the one before";
+            return Err(refused(SaslError(text.to_owned())));
+        };
+        let step = ExchangeStep { mechanism, challenge };
+        if step.blocks() {
+            return Ok(Output::Work(step));
+        }
+        let (mechanism, result) = step.run();
+        self.on_step(mechanism, result)
+    }
+
+    fn on_step(&mut self, mechanism: Box<dyn Mechanism>, result: Result<Step, SaslError>) -> Result<Output, Error> {
+        let is_last = mechanism.is_last_response();
+        self.mechanism = Some(mechanism);
+        match result.map_err(refused)? {
+            Step::Respond(token) if is_last && self.stage == Stage::RawToken => Ok(Output::LastRawToken(token)),
             Step::Respond(token) => Ok(self.send(token)),
-            Step::Done => Ok(Output::Done { session_lifetime }),
+            Step::Done => Ok(Output::Done {
+                session_lifetime: self.session_lifetime,
+            }),
         }
     }
 

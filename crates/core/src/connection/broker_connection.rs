@@ -16,11 +16,12 @@ use super::connection_stats::{ConnectionStats, PREFIX_BYTES};
 use super::events::{ConnectionEvent, DisconnectKind, Failure, FailureKind, Outcome, Ready, Reply};
 use super::key::{BrokerKey, Owner, Purpose, Tag};
 use super::log::{ConnectionLog, Name, StateChange, TimedOutCounts};
-use super::net::{CloseReason, ConnId, LookupId, NetAction, TlsFailure, TlsSession};
+use super::net::{CloseReason, ConnId, LookupId, NetAction, TlsSession};
 use super::race::Race;
 use super::reconnect::{Ended, Reconnect};
 use super::requests::{InFlight, Mismatch, Progress, RequestsInFlight, Sent};
 use super::table_state::TableState;
+use super::tls_error::tls_error;
 use super::versions::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 use crate::interceptor::{BrokerState, RequestInfo};
@@ -164,6 +165,10 @@ pub(super) struct BrokerConnection {
     /// plaintext, where only the states before have limits of their own.
     setup_deadline: Option<Instant>,
     tls_session: Option<TlsSession>,
+    /// A manager's request was answered on the current connection.
+    answered: bool,
+    /// The last attempt or connection ended because the authentication failed.
+    refused: bool,
     /// Time at which to authenticate again (KIP-368).
     reauthenticate_at: Option<Instant>,
     /// Time at which the attempt began from which the current connection results.
@@ -199,6 +204,8 @@ impl BrokerConnection {
             address_failure: None,
             setup_deadline: None,
             tls_session: None,
+            answered: false,
+            refused: false,
             reauthenticate_at: None,
             attempted_at: now,
             replacement: None,
@@ -324,8 +331,9 @@ impl BrokerConnection {
     }
 
     /// Returns the time at which [`on_deadline`](Self::on_deadline) is due if nothing happens on the network.
-    pub(super) fn deadline(&self, config: &ConnectionConfig) -> Option<Instant> {
+    pub(super) fn deadline(&self, table: &TableState) -> Option<Instant> {
         match &self.state {
+            State::Idle if !table.may_connect() => None,
             State::Idle if self.wanted => Some(Instant::ORIGIN),
             State::Idle => self.reconnect.renew_at(),
             State::Backoff { until } => Some(*until),
@@ -336,8 +344,10 @@ impl BrokerConnection {
             | State::Authenticating { .. }
             | State::Reauthenticating { .. } => earliest(self.requests.deadline(), self.setup_deadline),
             State::Up { .. } => {
-                let idle = || config.idle_after.map(|idle| self.last_used + idle);
-                let own = earliest(self.reauthenticate_at, self.replacement_due());
+                let idle = || table.config.idle_after.map(|idle| self.last_used + idle);
+                // Without credentials the connection stays open until the broker ends the session.
+                let reauthenticate_at = self.reauthenticate_at.filter(|_| table.credentials.is_some());
+                let own = earliest(reauthenticate_at, self.replacement_due());
                 earliest(self.requests.deadline().or_else(idle), own)
             }
         }
@@ -416,7 +426,7 @@ impl BrokerConnection {
             }
             _ => {
                 self.wanted = true;
-                if self.is_idle() {
+                if self.is_idle() && table.may_connect() {
                     self.start_attempt(table, now);
                 }
                 Ready::Connecting
@@ -549,7 +559,7 @@ impl BrokerConnection {
         self.stats.on_response(body.len(), now);
         table.totals.on_response(body.len());
         if self.state.expects_raw_token() {
-            return self.advance_authentication(table, |a| a.on_raw_token(&body), now);
+            return self.advance_authentication(table, |a| a.on_raw_token(body), now);
         }
         let correlation_id = peek_correlation_id(&body).ok();
         let request = match self.requests.take_answered(correlation_id) {
@@ -569,6 +579,7 @@ impl BrokerConnection {
         let is_own = request.tag.owner == Owner::BrokerConnection;
         if !is_own {
             self.last_used = now;
+            self.answered = true;
         }
         self.report_room(table, now);
         match (request.abandoned, is_own) {
@@ -653,8 +664,19 @@ impl BrokerConnection {
     }
 
     fn start_attempt_if_due(&mut self, table: &mut TableState, now: Instant) {
-        if self.wanted || self.reconnect.is_renewal_due(now) {
+        if table.may_connect() && (self.wanted || self.reconnect.is_renewal_due(now)) {
             self.start_attempt(table, now);
+        }
+    }
+
+    /// Handles credentials that may differ from those before: after a failed authentication the next attempt follows at
+    /// once.
+    pub(super) fn on_credentials(&mut self, table: &mut TableState, now: Instant) {
+        if matches!(self.state, State::Backoff { .. }) && self.refused {
+            self.enter(table, State::Idle, now);
+        }
+        if self.is_idle() {
+            self.start_attempt_if_due(table, now);
         }
     }
 
@@ -831,9 +853,14 @@ impl BrokerConnection {
             (_, CloseReason::PeerClosed) => match self.requests.first() {
                 Some(first) => {
                     let (api, n) = (first.api, self.requests.len());
+                    // Kafka closes the connection of a client that does not authenticate, at its first request.
+                    let hint = match self.answered || table.config.security.sasl || !self.state.is_up() {
+                        true => "",
+                        false => ": the listener may require SASL (security.protocol)",
+                    };
                     transport(format!(
                         "{peer}: Disconnected {in_state}: the broker closed the connection with {n} requests in flight, \
-                         first {api}"
+                         first {api}{hint}"
                     ))
                 }
                 None => {
@@ -904,6 +931,7 @@ impl BrokerConnection {
         self.reauthenticate_at = None;
         self.replacement = None;
         self.tls_session = None;
+        self.refused = error.as_ref().is_some_and(|e| e.code == ErrorCode::L_AUTHENTICATION);
         let ended = Ended {
             up_for,
             failed: error.is_some(),
@@ -934,63 +962,3 @@ impl BrokerConnection {
         table.report(ConnectionEvent::Down { key, error, loss });
     }
 }
-
-/// librdkafka's words before the cause of a failed handshake.
-const HANDSHAKE_FAILED: &str = "SSL handshake failed: ";
-
-/// Returns code and text of a TLS failure. `context` precedes the cause: [`HANDSHAKE_FAILED`], or nothing afterwards.
-fn tls_error(failure: &TlsFailure, context: &str) -> (ErrorCode, String) {
-    let (code, cause) = match failure {
-        TlsFailure::Alert(number) => (ErrorCode::L_SSL, alert_text(*number)),
-        TlsFailure::NotTls => {
-            let text = "Disconnected: connecting to a PLAINTEXT broker listener?";
-            (ErrorCode::L_TRANSPORT, text.to_owned())
-        }
-        TlsFailure::Certificate(cause) => (ErrorCode::L_SSL, format!("certificate verify failed: {cause}")),
-        TlsFailure::Other(cause) => (ErrorCode::L_SSL, cause.clone()),
-    };
-    (code, format!("{context}{cause}"))
-}
-
-/// Returns the text of an alert from the broker (RFC 8446, section 6), with the properties to look at.
-fn alert_text(number: u8) -> String {
-    let (name, hint) = match number {
-        40 => (
-            "handshake failure",
-            ": no cipher suite, curve or signature algorithm in common (ssl.cipher.suites, ssl.curves.list, \
-             ssl.sigalgs.list), or the broker requires a client certificate (ssl.certificate.location)",
-        ),
-        42 => (
-            "bad certificate",
-            ": the broker requires a client certificate that it accepts (ssl.certificate.location)",
-        ),
-        43 => ("unsupported certificate", CLIENT_CERTIFICATE_REFUSED),
-        44 => ("certificate revoked", CLIENT_CERTIFICATE_REFUSED),
-        45 => ("certificate expired", CLIENT_CERTIFICATE_REFUSED),
-        46 => ("certificate unknown", CLIENT_CERTIFICATE_REFUSED),
-        48 => ("unknown ca", CLIENT_CERTIFICATE_REFUSED),
-        70 => (
-            "protocol version",
-            ": the broker offers neither TLSv1.2 nor TLSv1.3 (the broker's ssl.enabled.protocols)",
-        ),
-        71 => (
-            "insufficient security",
-            ": the broker requires stronger ciphers (ssl.cipher.suites)",
-        ),
-        112 => (
-            "unrecognized name",
-            ": the broker has no certificate for the name that was connected to",
-        ),
-        116 => (
-            "certificate required",
-            ": the broker requires a client certificate that it accepts (ssl.certificate.location)",
-        ),
-        _ => ("", ""),
-    };
-    match name {
-        "" => format!("SSL alert number {number} from the broker"),
-        name => format!("{name}: SSL alert number {number} from the broker{hint}"),
-    }
-}
-
-const CLIENT_CERTIFICATE_REFUSED: &str = ": the broker refuses the client's certificate (ssl.certificate.location)";

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use crate::config::ClientConfig;
-use crate::sasl::Credentials;
 
 /// The protection that a connection needs before it accepts requests (`security.protocol`).
 #[derive(Clone, Debug, Default)]
 pub struct Security {
     /// TLS: the transport secures the connection before anything else is sent on it.
     pub tls: bool,
-    /// SASL authentication with these credentials, after TLS; `None` for none.
-    pub sasl: Option<Credentials>,
+    /// SASL authentication, after TLS, with the credentials of
+    /// [`ConnectionTable::set_credentials`](super::ConnectionTable::set_credentials).
+    pub sasl: bool,
     /// The renewal of certificates.
     pub renewal: CertificateRenewal,
 }
@@ -29,7 +29,7 @@ pub struct CertificateRenewal {
 impl Security {
     /// Returns true for `security.protocol=plaintext`.
     pub fn is_plaintext(&self) -> bool {
-        !self.tls && self.sasl.is_none()
+        !self.tls && !self.sasl
     }
 }
 
@@ -80,7 +80,7 @@ fn ms(value: u32) -> Duration {
 }
 
 impl ConnectionConfig {
-    /// Returns the settings of a client's connections. SASL is not available: the configuration refuses it.
+    /// Returns the settings of a client's connections.
     pub fn new(conf: &ClientConfig) -> Self {
         let idle = conf.connections_max_idle_ms;
         ConnectionConfig {
@@ -110,7 +110,7 @@ fn security(conf: &ClientConfig) -> Security {
     let not_zero = |value: u32| (value > 0).then(|| ms(value));
     Security {
         tls: conf.security_protocol.as_str().ends_with("ssl"),
-        sasl: None,
+        sasl: conf.security_protocol.as_str().starts_with("sasl"),
         renewal: CertificateRenewal {
             interval: not_zero(conf.ssl_certificate_refresh_interval_ms),
             reconnect_within: not_zero(conf.ssl_certificate_refresh_reconnect_ms),

@@ -7,9 +7,10 @@ use bytes::Bytes;
 use ottla_protocol::{ApiKey, DecodeError, Request, decode_response};
 
 use super::key::{BrokerKey, Tag};
-use super::net::LookupId;
+use super::net::{LookupId, WorkId};
 use super::versions::BrokerVersions;
 use crate::error::Error;
+use crate::sasl::SaslWorkResult;
 
 /// The readiness of a connection for a request.
 #[derive(Clone, Debug)]
@@ -61,6 +62,13 @@ pub enum ConnectionEvent {
         lookup: LookupId,
         /// At least one name, or the cause of the failure.
         result: Result<Vec<String>, String>,
+    },
+    /// Work that [`ConnectionTable::start_sasl_work`](super::ConnectionTable::start_sasl_work) requested has ended.
+    SaslWorkDone {
+        /// The id that it returned.
+        work: WorkId,
+        /// The result.
+        result: SaslWorkResult,
     },
     /// The network reads no memory of any closed connection's frames any more
     /// ([`ConnectionTable::is_releasing`](super::ConnectionTable::is_releasing)).

@@ -18,6 +18,7 @@
 //! | `table` | the interface to managers and driver, timers, pauses |
 //! | `broker_connection`, `broker_connection::setup` | one connection: states, requests, timeouts, end; the way from idle to up |
 //! | `certificates` | when certificate files are looked at, and connections renewed after a change |
+//! | `tls_error` | the texts of TLS failures |
 //! | `authentication` | SASL over SaslHandshake and SaslAuthenticate |
 //! | `requests`, `addresses`, `race`, `reconnect`, `connection_stats` | the parts of a connection, each with its invariants |
 //! | `table_state` | settings, log and queues that all connections share |
@@ -41,6 +42,7 @@ mod reconnect;
 mod requests;
 mod table;
 mod table_state;
+mod tls_error;
 mod versions;
 
 pub use config::{CertificateRenewal, ConnectionConfig, Security};
@@ -49,7 +51,7 @@ pub use events::{ConnectionEvent, DisconnectKind, Failure, FailureKind, Outcome,
 pub use frame_reader::FrameReader;
 pub use key::{BrokerKey, Owner, Purpose, Tag};
 pub use net::{
-    CertificateRefresh, CloseReason, ConnId, LookupId, NetAction, NetEvent, TlsFailure, TlsPeer, TlsSession,
+    CertificateRefresh, CloseReason, ConnId, LookupId, NetAction, NetEvent, TlsFailure, TlsPeer, TlsSession, WorkId,
 };
 pub use reconnect::reconnect_backoff;
 pub use table::ConnectionTable;

@@ -10,6 +10,8 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use ottla_protocol::Frame;
 
+use crate::sasl::{SaslWork, SaslWorkResult};
+
 /// The id of an attempt to connect and of the connection that results. Never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ConnId(pub u64);
@@ -17,6 +19,10 @@ pub struct ConnId(pub u64);
 /// The id of a name look-up. Never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct LookupId(pub u64);
+
+/// The id of a work of authentication. Never reused.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct WorkId(pub u64);
 
 /// An action for the network.
 #[derive(Debug)]
@@ -54,6 +60,14 @@ pub enum NetAction {
     /// answered by [`NetEvent::CertificatesRefreshed`]. Connections whose [`Connect`](Self::Connect) comes later are opened
     /// after that.
     RefreshCertificates,
+    /// Carries out work of authentication that may block, on another thread, in the order of these actions; answered by
+    /// [`NetEvent::SaslWorkDone`].
+    SaslWork {
+        /// The work's id.
+        work: WorkId,
+        /// The work.
+        job: SaslWork,
+    },
     /// Writes a frame (length prefix included) after those of earlier actions. Sent only on a connection that is connected
     /// and, with TLS, secured.
     Send {
@@ -106,6 +120,13 @@ pub enum NetEvent {
     TlsNotes(Vec<String>),
     /// The result of [`NetAction::RefreshCertificates`].
     CertificatesRefreshed(CertificateRefresh),
+    /// Work of authentication has ended.
+    SaslWorkDone {
+        /// The work's id.
+        work: WorkId,
+        /// Its result.
+        result: SaslWorkResult,
+    },
     /// The kernel took bytes. Both counts start at zero with the connection. With TLS a frame is begun when its first byte
     /// is encrypted, and done when the kernel has taken all of its records; the transport reads none of its memory then.
     Written {

@@ -13,13 +13,14 @@ use super::config::ConnectionConfig;
 use super::connection_stats::Totals;
 use super::events::{ConnectionEvent, Ready};
 use super::key::{BrokerKey, Purpose, Tag};
-use super::net::{CertificateRefresh, ConnId, LookupId, NetAction, NetEvent};
+use super::net::{CertificateRefresh, ConnId, LookupId, NetAction, NetEvent, WorkId};
 use super::requests::Progress;
 use super::table_state::TableState;
 use super::versions::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 use crate::interceptor::Interceptor;
 use crate::log::{Logger, level};
+use crate::sasl::{Credentials, SaslWork, SaslWorkResult};
 use crate::stats::{self, request_counts};
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::ClientKind;
@@ -109,7 +110,7 @@ impl ConnectionTable {
         let connection = self.connections.get_mut(&key)?;
         let result = f(connection, &mut self.state);
         connection.announce_state(&self.state);
-        self.timers.arm(key, connection.deadline(&self.state.config));
+        self.timers.arm(key, connection.deadline(&self.state));
         Some(result)
     }
 
@@ -202,6 +203,31 @@ impl ConnectionTable {
         let (lookup, host) = (self.state.new_free_lookup(), host.to_owned());
         self.state.act(NetAction::ResolveNames { lookup, host, port });
         lookup
+    }
+
+    // ---------------------------------------------------------------- for managers: credentials
+
+    /// Sets the credentials of the authentications that begin from now on, also of those on open connections (KIP-368).
+    /// With SASL, connections are opened only while there are credentials. New credentials end the backoff after a failed
+    /// authentication.
+    pub fn set_credentials(&mut self, credentials: Option<Credentials>, now: Instant) {
+        let usable = credentials.is_some();
+        self.state.credentials = credentials;
+        let keys: Vec<BrokerKey> = self.connections.keys().copied().filter(|_| usable).collect();
+        for key in keys {
+            self.timers.disarm(key);
+            self.with(key, |connection, table| connection.on_credentials(table, now));
+        }
+    }
+
+    /// Returns the credentials of the next authentication.
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
+        self.state.credentials.as_ref()
+    }
+
+    /// Has the driver carry out work of authentication; [`ConnectionEvent::SaslWorkDone`] follows.
+    pub fn start_sasl_work(&mut self, job: SaslWork) -> WorkId {
+        self.state.start_work(job)
     }
 
     // ---------------------------------------------------------------- for managers: queries
@@ -445,12 +471,22 @@ impl ConnectionTable {
             }
             NetEvent::TlsNotes(texts) => self.log_tls_notes(texts),
             NetEvent::CertificatesRefreshed(result) => self.on_certificates_refreshed(result, now),
+            NetEvent::SaslWorkDone { work, result } => self.on_sasl_work_done(work, result, now),
             NetEvent::Written { conn, begun, done } => self.on_written(conn, begun, done, now),
             NetEvent::Received { conn, body } => self.with_conn(conn, |c, table| c.on_received(table, body, now)),
             NetEvent::Released { conn } => self.state.on_released(conn),
             NetEvent::Closed { conn, reason } => {
                 self.with_conn(conn, |c, table| c.on_closed(table, conn, &reason, now))
             }
+        }
+    }
+
+    fn on_sasl_work_done(&mut self, work: WorkId, result: SaslWorkResult, now: Instant) {
+        match self.state.take_step(work) {
+            Some(conn) => self.with_conn(conn, |c, table| {
+                c.advance_authentication(table, |a| a.on_work_done(result), now);
+            }),
+            None => self.state.report(ConnectionEvent::SaslWorkDone { work, result }),
         }
     }
 

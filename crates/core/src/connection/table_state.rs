@@ -8,9 +8,10 @@ use super::config::ConnectionConfig;
 use super::connection_stats::Totals;
 use super::events::ConnectionEvent;
 use super::key::BrokerKey;
-use super::net::{ConnId, LookupId, NetAction};
+use super::net::{ConnId, LookupId, NetAction, WorkId};
 use crate::interceptor::Interceptor;
 use crate::log::Logger;
+use crate::sasl::{Credentials, ExchangeStep, SaslWork};
 use crate::sys::{Instant, Rng};
 
 /// Settings, log and source of randomness of a table's connections, the queues for their actions and events, and the ids
@@ -22,11 +23,15 @@ pub(super) struct TableState {
     pub(super) rng: Rng,
     pub(super) interceptor: Option<Arc<dyn Interceptor>>,
     pub(super) totals: Totals,
+    /// The credentials of the next authentication; `None` without SASL, and while there are none.
+    pub(super) credentials: Option<Credentials>,
     certificates: Certificates,
     actions: VecDeque<NetAction>,
     events: VecDeque<ConnectionEvent>,
     by_conn: BTreeMap<ConnId, BrokerKey>,
     by_lookup: BTreeMap<LookupId, BrokerKey>,
+    /// Steps of exchanges that the driver carries out.
+    by_work: BTreeMap<WorkId, ConnId>,
     next_id: u64,
     /// Connections that were closed while the network could read the memory of their frames.
     releasing: BTreeSet<ConnId>,
@@ -40,11 +45,13 @@ impl TableState {
             rng,
             interceptor: None,
             totals: Totals::default(),
+            credentials: None,
             certificates: Certificates::default(),
             actions: VecDeque::new(),
             events: VecDeque::new(),
             by_conn: BTreeMap::new(),
             by_lookup: BTreeMap::new(),
+            by_work: BTreeMap::new(),
             next_id: 1,
             releasing: BTreeSet::new(),
         }
@@ -73,6 +80,29 @@ impl TableState {
     /// Returns the id of a look-up that belongs to no connection.
     pub(super) fn new_free_lookup(&mut self) -> LookupId {
         LookupId(self.new_id())
+    }
+
+    /// Requests a step of a connection's exchange.
+    pub(super) fn start_step(&mut self, conn: ConnId, step: ExchangeStep) {
+        let work = self.start_work(SaslWork::Step(step));
+        self.by_work.insert(work, conn);
+    }
+
+    /// Requests work of authentication that belongs to no connection.
+    pub(super) fn start_work(&mut self, job: SaslWork) -> WorkId {
+        let work = WorkId(self.new_id());
+        self.act(NetAction::SaslWork { work, job });
+        work
+    }
+
+    /// Removes a step and returns its connection; `None` for other work.
+    pub(super) fn take_step(&mut self, work: WorkId) -> Option<ConnId> {
+        self.by_work.remove(&work)
+    }
+
+    /// Returns true unless connections have to wait for credentials.
+    pub(super) fn may_connect(&self) -> bool {
+        !self.config.security.sasl || self.credentials.is_some()
     }
 
     /// Returns the owner of an open or opening connection.
@@ -167,6 +197,7 @@ impl TableState {
         self.actions.retain(|a| !matches!(a, NetAction::Send { .. }));
         self.by_conn.clear();
         self.by_lookup.clear();
+        self.by_work.clear();
         self.releasing.clear();
         self.events.clear();
     }

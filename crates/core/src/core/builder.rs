@@ -7,6 +7,7 @@ use super::hooks::{ClientHooks, log_contexts};
 use super::shared::{Shared, SharedParts};
 use super::wiring::Core;
 use crate::config::{ClientConfig, TopicConfig};
+use crate::credentials::CredentialSource;
 use crate::event::{Event, Queue};
 use crate::log::{LogLine, Logger, level};
 use crate::sys::{Rng, SharedClock, Waker};
@@ -26,6 +27,8 @@ pub struct CoreBuilder {
     pub topic_defaults: TopicConfig,
     /// The application's callbacks and events.
     pub hooks: ClientHooks,
+    /// The source of the credentials for authentication: [`CredentialSource::new`] with the settings.
+    pub credentials: CredentialSource,
     /// The source of time.
     pub clock: SharedClock,
     /// Called when the core is to be driven.
@@ -56,7 +59,7 @@ impl CoreBuilder {
             log: Arc::new(log),
             main_queue,
         });
-        Core::new(Arc::new(shared), rng)
+        Core::new(Arc::new(shared), self.credentials, rng)
     }
 }
 

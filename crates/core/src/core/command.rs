@@ -1,7 +1,7 @@
 //! Commands of the application's threads to the core.
 
 use crate::error::{Error, ErrorCode};
-use crate::{admin, cluster, consumer, producer};
+use crate::{admin, cluster, consumer, credentials, producer};
 
 /// A command of an application thread to the core.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub enum Command {
     Consumer(consumer::Command),
     /// For the admin manager.
     Admin(admin::Command),
+    /// For the manager of credentials.
+    Credentials(credentials::Command),
     /// The application has replaced certificates; the texts are warnings about them.
     CertificatesReplaced(Vec<String>),
     /// Ends the client: pending calls and records fail, connections are closed.
@@ -33,7 +35,7 @@ impl Command {
             Command::Producer(command) => command.refuse(error),
             Command::Consumer(command) => command.refuse(error),
             Command::Admin(command) => command.refuse(error),
-            Command::CertificatesReplaced(_) | Command::Terminate => {}
+            Command::Credentials(_) | Command::CertificatesReplaced(_) | Command::Terminate => {}
         }
     }
 }

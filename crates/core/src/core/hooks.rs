@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ottla_tls::{Certificates, PrivateKey, VerifyCallback};
 
 use crate::config::ClientConfig;
+use crate::credentials::SaslHooks;
 use crate::event::DeliveryMode;
 use crate::interceptor::Interceptor;
 use crate::log::{DebugContexts, LogSink};
@@ -77,6 +78,8 @@ pub struct ClientHooks {
     pub system: SystemHooks,
     /// Certificates from memory, and the check of brokers' certificates.
     pub tls: TlsHooks,
+    /// The application's part in authentication.
+    pub sasl: SaslHooks,
     /// The threads that may drive the client.
     pub caller_polling: CallerPolling,
 }

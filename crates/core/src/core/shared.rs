@@ -40,6 +40,9 @@ pub struct Shared {
     pub main_queue: Arc<Queue>,
     /// Records and group events, which `rd_kafka_consumer_poll()` serves.
     pub consumer_queue: Arc<Queue>,
+    /// Requests for tokens, with `enable_sasl_queue` and `sasl.mechanisms=OAUTHBEARER`; otherwise they are in the main
+    /// queue.
+    pub sasl_queue: Option<Arc<Queue>>,
     /// A producer's open batches.
     pub producer: Option<Arc<Accumulator>>,
     /// A consumer's partitions.
@@ -112,6 +115,8 @@ impl Shared {
         } = &parts;
         forks::watch();
         let consumer_queue = Queue::new();
+        let has_tokens = conf.security_protocol.as_str().starts_with("sasl") && conf.sasl_mechanisms == "OAUTHBEARER";
+        let sasl_queue = (conf.enable_sasl_queue && has_tokens).then(Queue::new);
         let producer = (*kind == ClientKind::Producer).then(|| {
             Arc::new(Accumulator::new(
                 conf,
@@ -132,6 +137,7 @@ impl Shared {
             log: parts.log,
             main_queue: parts.main_queue,
             consumer_queue,
+            sasl_queue,
             producer,
             consumer,
             topic_defaults: parts.topic_defaults,
@@ -308,13 +314,17 @@ impl Shared {
         }
     }
 
+    /// Reports an error that is logged elsewhere to the application, if it receives errors.
+    pub(super) fn report_logged(&self, error: Error) {
+        if self.hooks.error_event {
+            self.main_queue.push(Event::Error(error));
+        }
+    }
+
     /// Reports to the application, if it receives errors, that the connection to `broker` (`host:port/id`) failed. The
     /// failure is logged elsewhere.
     pub(crate) fn report_connection_error(&self, broker: &str, error: &Error) {
-        if self.hooks.error_event {
-            let error = Error::new(error.code, format!("{broker}: {}", error.message));
-            self.main_queue.push(Event::Error(error));
-        }
+        self.report_logged(Error::new(error.code, format!("{broker}: {}", error.message)));
     }
 
     /// Returns the first line of the client's debug log: name, version, `bootstrap.servers`, `debug`.

@@ -18,6 +18,7 @@ use crate::connection::{
 };
 use crate::consumer::{self, Consumer, FileAction, FileEvent, ListOffsets};
 use crate::context::Ctx;
+use crate::credentials::{CredentialManager, CredentialSource, Notice};
 use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Throttle};
 use crate::log::{DebugContexts, level};
@@ -29,6 +30,7 @@ use crate::types::TopicHooks;
 pub struct Core {
     shared: Arc<Shared>,
     connections: ConnectionTable,
+    credentials: CredentialManager,
     cluster: Cluster,
     producer: Option<Sender>,
     consumer: Option<Consumer>,
@@ -96,7 +98,7 @@ fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
 
 impl Core {
     /// Creates a core. Nothing happens before the first [`drive`](Self::drive).
-    pub fn new(shared: Arc<Shared>, mut rng: Rng) -> Self {
+    pub fn new(shared: Arc<Shared>, credentials: CredentialSource, mut rng: Rng) -> Self {
         let connection_config = ConnectionConfig {
             one_by_one: shared.hooks.system.connect.is_some(),
             ..ConnectionConfig::new(&shared.conf)
@@ -121,6 +123,7 @@ impl Core {
             telemetry_sampler: TelemetrySampler::new(&shared),
             shared,
             connections,
+            credentials: CredentialManager::new(credentials),
             cluster: Cluster::default(),
             producer,
             consumer,
@@ -252,7 +255,9 @@ impl Core {
 
     fn poll_managers(&mut self, now: Instant, wall_ms: i64) -> Option<Instant> {
         let mut ctx = ctx!(self, now, wall_ms);
-        let mut wake = None;
+        let mut wake = self.credentials.poll(&mut ctx);
+        self.report_credentials();
+        let mut ctx = ctx!(self, now, wall_ms);
         if let Some(producer) = &mut self.producer {
             wake = earliest(wake, producer.poll(&mut ctx, &mut self.cluster));
             if let Some(fatal) = producer.take_fatal() {
@@ -286,6 +291,25 @@ impl Core {
         let mut ctx = ctx!(self, now, wall_ms);
         wake = earliest(wake, self.telemetry_sampler.poll(&mut ctx, metric_sources!(self)));
         earliest(wake, self.connections.next_wake())
+    }
+
+    /// Passes notices about credentials to the application.
+    fn report_credentials(&mut self) {
+        let shared = &self.shared;
+        while let Some(notice) = self.credentials.next_notice() {
+            match notice {
+                Notice::Request(request) => {
+                    let queue = shared.sasl_queue.as_ref().unwrap_or(&shared.main_queue);
+                    // Before all other events, as in librdkafka: connections may wait for the token.
+                    queue.push_front(Event::TokenRefresh(request));
+                }
+                Notice::Awaited(error) => self.cluster.note_failure(error),
+                Notice::Failed(error) => {
+                    self.cluster.note_failure(error.clone());
+                    shared.report_logged(error);
+                }
+            }
+        }
     }
 
     /// Dispatches events of connections and changes of the cluster to the managers.
@@ -349,6 +373,7 @@ impl Core {
                 self.report_throttle(broker_name, key.node.0, throttle_ms);
             }
             ConnectionEvent::Names { lookup, result } => self.cluster.on_names(&mut ctx, lookup, result),
+            ConnectionEvent::SaslWorkDone { work, result } => self.credentials.on_work_done(&mut ctx, work, result),
             // The producer's next poll sends the reports that have waited for it.
             ConnectionEvent::Released => {}
             ConnectionEvent::SendReady { key } => {
@@ -455,6 +480,7 @@ impl Core {
                 None => self.offsets.on_command(&mut ctx, &mut self.cluster, command),
             },
             Command::Admin(command) => self.admin.on_command(&ctx, command),
+            Command::Credentials(command) => self.credentials.on_command(&mut ctx, command),
             Command::CertificatesReplaced(warnings) => self.connections.on_certificates_replaced(warnings, now),
             Command::Terminate => {
                 let wait = self.telemetry_sampler.end(&mut ctx, metric_sources!(self));

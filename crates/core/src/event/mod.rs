@@ -21,6 +21,7 @@ pub use queue::{Notify, Queue, QueueActivity};
 
 use std::sync::Arc;
 
+use crate::config::Secret;
 use crate::error::{Error, ErrorCode};
 use crate::log::LogLine;
 use crate::stats::Statistics;
@@ -47,6 +48,11 @@ pub enum Event {
     Rebalance(Rebalance),
     /// The result of an offset commit.
     Commit(CommitResult),
+    /// A token of OAUTHBEARER is needed (KIP-255): the application answers with
+    /// [`Client::set_token`](crate::client::Client::set_token) or
+    /// [`Client::set_token_failure`](crate::client::Client::set_token_failure). The request is repeated when the event was
+    /// dropped without an answer.
+    TokenRefresh(Arc<TokenRequest>),
     /// The result of an admin call.
     Admin(Box<AdminResult>),
     /// No event: ends the wait of a thread on the queue.
@@ -86,6 +92,13 @@ pub struct Rebalance {
     pub code: ErrorCode,
     /// The partitions.
     pub partitions: Vec<PartitionOffset>,
+}
+
+/// The request for a token.
+#[derive(Debug)]
+pub struct TokenRequest {
+    /// `sasl.oauthbearer.config`.
+    pub config: Secret,
 }
 
 /// The result of an offset commit.

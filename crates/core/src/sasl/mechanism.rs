@@ -82,6 +82,12 @@ pub trait Mechanism: fmt::Debug + Send {
     /// [`SaslError`] when the credentials cannot be encoded.
     fn start(&mut self) -> Result<Vec<u8>, SaslError>;
 
+    /// Returns true when [`start`](Self::start) (without a challenge) or [`step`](Self::step) with that challenge may block
+    /// or take long, so that it must not be called on a thread that drives a core.
+    fn blocks(&self, _challenge: Option<&[u8]>) -> bool {
+        false
+    }
+
     /// Handles a token of the broker.
     ///
     /// # Errors
@@ -93,6 +99,17 @@ pub trait Mechanism: fmt::Debug + Send {
     /// failure that follows, however the broker ends the exchange.
     fn refusal(&self) -> Option<&str> {
         None
+    }
+
+    /// Returns usual reasons for which a broker refuses the last token, if brokers do not report them.
+    fn refusal_advice(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns true when the last response of [`step`](Self::step) is the exchange's last token. A broker that receives
+    /// tokens without framing does not answer it; in SaslAuthenticate its answer is an empty token.
+    fn is_last_response(&self) -> bool {
+        false
     }
 }
 

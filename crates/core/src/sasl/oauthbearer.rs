@@ -262,7 +262,9 @@ mod tests {
     fn debug_output_has_no_token_and_no_values() {
         let token = Arc::new(BearerToken::new("secret", &pairs(&[("key", "hidden")])).unwrap());
         let credentials = crate::sasl::Credentials::OAuthBearer(token.clone());
-        let exchange = credentials.mechanism(&mut crate::sys::Rng::from_seed(1)).unwrap();
+        let exchange = credentials
+            .mechanism("broker", &mut crate::sys::Rng::from_seed(1))
+            .unwrap();
         for text in [
             format!("{token:?}"),
             format!("{credentials:?}"),

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use zeroize::Zeroizing;
+
 use super::mechanism::{Mechanism, SaslError, Step, check_login};
 
 /// An exchange of `PLAIN`. User name and password are sent in UTF-8 as they are: brokers compare them without SASLprep.
 pub struct Plain {
     username: String,
-    password: String,
+    password: Zeroizing<String>,
 }
 
 impl Plain {
@@ -15,7 +17,7 @@ impl Plain {
     pub fn new(username: &str, password: &str) -> Self {
         Plain {
             username: username.to_owned(),
-            password: password.to_owned(),
+            password: Zeroizing::new(password.to_owned()),
         }
     }
 }
@@ -31,7 +33,7 @@ impl Mechanism for Plain {
     /// Returns `NUL user NUL password`; the authorization identity before the first NUL is empty.
     fn start(&mut self) -> Result<Vec<u8>, SaslError> {
         check_login("PLAIN", &self.username, &self.password)?;
-        Ok(format!("\0{}\0{}", self.username, self.password).into_bytes())
+        Ok(format!("\0{}\0{}", self.username, *self.password).into_bytes())
     }
 
     /// Completes the exchange. Kafka's token is empty; one with content is accepted, as librdkafka does.
@@ -71,11 +73,8 @@ mod tests {
 
     #[test]
     fn debug_output_has_no_credentials() {
-        let credentials = super::super::Credentials::Plain {
-            username: "alice".into(),
-            password: "secret".into(),
-        };
-        let exchange = credentials.mechanism(&mut Rng::from_seed(1)).unwrap();
+        let credentials = super::super::Credentials::plain("alice", "secret");
+        let exchange = credentials.mechanism("broker", &mut Rng::from_seed(1)).unwrap();
         for text in [format!("{credentials:?}"), format!("{exchange:?}")] {
             assert!(!text.contains("alice") && !text.contains("secret"), "{text}");
         }

@@ -127,6 +127,15 @@ impl Mechanism for Scram {
         Ok(message)
     }
 
+    /// Returns true for the broker's first message when it requires a long computation of keys.
+    fn blocks(&self, challenge: Option<&[u8]>) -> bool {
+        match (&self.stage, challenge) {
+            (Stage::First { .. }, Some(challenge)) => ServerFirst::parse(challenge, &self.nonce)
+                .is_ok_and(|server| self.credentials.derives_for_long(&server.salt, server.iterations)),
+            _ => false,
+        }
+    }
+
     /// Answers the broker's first message, or verifies its final one. The exchange is complete only with a valid signature
     /// of the broker, and cannot continue after an error.
     fn step(&mut self, challenge: &[u8]) -> Result<Step, SaslError> {

@@ -66,7 +66,10 @@ impl Client for MetadataClient {
                 }
                 ConnectionEvent::Outcome { key, tag, outcome } => cluster.on_outcome(&mut ctx, key, tag.id, outcome),
                 ConnectionEvent::Names { lookup, result } => cluster.on_names(&mut ctx, lookup, result),
-                ConnectionEvent::Throttled { .. } | ConnectionEvent::SendReady { .. } | ConnectionEvent::Released => {}
+                ConnectionEvent::Throttled { .. }
+                | ConnectionEvent::SendReady { .. }
+                | ConnectionEvent::SaslWorkDone { .. }
+                | ConnectionEvent::Released => {}
             }
         }
         let (cluster, _, mut ctx) = self.parts(now);

@@ -11,6 +11,7 @@ use ottla_protocol::{ApiKey, Frame, Message, Reader, Request, RequestHeader, enc
 
 use super::peer::{PEERS, Peers};
 use crate::connection::{CloseReason, ConnId, NetAction, NetEvent};
+use crate::sasl::SaslWork;
 use crate::sys::Instant;
 
 /// The port of broker 1 is the next one.
@@ -97,6 +98,8 @@ pub(crate) struct Network {
     /// [`release_memory`](Self::release_memory).
     pub(crate) keeps_memory: bool,
     kept: Vec<ConnId>,
+    /// Steps of SASL exchanges that were carried out for connections.
+    pub(crate) sasl_steps: usize,
     /// Names that have no address.
     pub(crate) nameless: BTreeSet<String>,
     /// Names looked up so far.
@@ -132,6 +135,7 @@ impl Network {
             connects_hang: false,
             keeps_memory: false,
             kept: Vec::new(),
+            sasl_steps: 0,
             nameless: BTreeSet::new(),
             looked_up: Vec::new(),
         }
@@ -167,6 +171,11 @@ impl Network {
                 self.events.push_back(NetEvent::Resolved { lookup, result });
             }
             NetAction::RefreshCertificates => panic!("a plaintext client has no certificates"),
+            NetAction::SaslWork { work, job } => {
+                self.sasl_steps += usize::from(matches!(job, SaslWork::Step(_)));
+                let result = job.run();
+                self.events.push_back(NetEvent::SaslWorkDone { work, result });
+            }
             NetAction::Connect { .. } if self.connects_hang => {}
             NetAction::Connect { conn, addr, .. } => self.connect(conn, i32::from(addr.port()) - PORT, now),
             NetAction::Send { conn, frame } => self.send(conn, frame, now),

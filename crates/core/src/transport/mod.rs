@@ -7,6 +7,7 @@ mod open_stream;
 mod outbox;
 mod poller;
 mod resolver;
+mod sasl;
 mod socket;
 mod stream;
 mod system;

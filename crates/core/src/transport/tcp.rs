@@ -15,6 +15,7 @@ use super::open_stream::{StreamFactory, stream_factory};
 use super::outbox::Outbox;
 use super::poller::{Poller, Readiness};
 use super::resolver::Resolver;
+use super::sasl::SaslWorker;
 use super::socket::{SocketOptions, configure, limit_unacknowledged};
 use super::stream::{ByteStream, Received, io_reason};
 use super::system::SystemHooks;
@@ -325,6 +326,7 @@ pub struct TcpTransport {
     sockets: SocketSet,
     tls: Option<Arc<ClientTls>>,
     certificates: CertificateFiles,
+    sasl: SaslWorker,
     /// Connections that are opened after the look at certificate files.
     waiting: VecDeque<NetAction>,
 }
@@ -350,7 +352,8 @@ impl TcpTransport {
             resolver,
             sockets: SocketSet::new(registry, options, system, stream_factory(tls.clone())),
             tls,
-            certificates: CertificateFiles::new(waker),
+            certificates: CertificateFiles::new(waker.clone()),
+            sasl: SaslWorker::new(waker),
             waiting: VecDeque::new(),
         }
     }
@@ -372,6 +375,7 @@ impl TcpTransport {
                     self.certificates.look(tls.clone());
                 }
             }
+            NetAction::SaslWork { work, job } => self.sasl.perform(work, job),
             NetAction::Send { conn, frame } => self.sockets.send(conn, frame),
             NetAction::Close { conn, acknowledge } => {
                 self.waiting
@@ -417,6 +421,7 @@ impl TcpTransport {
     pub fn next_event(&mut self) -> Option<NetEvent> {
         if self.sockets.events.is_empty() {
             self.sockets.events.extend(self.resolver.take_results());
+            self.sockets.events.extend(self.sasl.take_results());
             if self.tls.is_some() {
                 self.take_certificates();
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use bytes::Bytes;
-use ottla_core::client::{ClientHooks, Command, Core, CoreBuilder, Shared};
+use ottla_core::client::{ClientHooks, Command, Core, CoreBuilder, CredentialSource, Shared};
 use ottla_core::config::Conf;
 use ottla_core::connection::{CloseReason, ConnId, LookupId, NetAction, NetEvent};
 use ottla_core::event::Event;
@@ -209,6 +209,7 @@ impl Harness {
         conf.set("statistics.interval.ms", statistics::INTERVAL_MS).ok()?;
         hooks.stats_event = true;
         let (conf, topic_defaults) = conf.finalize(kind).ok()?;
+        let credentials = CredentialSource::new(&conf, &hooks.sasl).ok()?;
         let clock = Arc::new(VirtualClock(AtomicU64::new(START_US)));
         let waker = Arc::new(WakeFlag::default());
         let builder = CoreBuilder {
@@ -216,6 +217,7 @@ impl Harness {
             conf,
             topic_defaults,
             hooks,
+            credentials,
             clock: clock.clone(),
             waker: waker.clone(),
         };
@@ -408,6 +410,10 @@ impl Harness {
         let pending = match action {
             NetAction::Resolve { lookup, host, port } => Pending::Lookup { lookup, host, port },
             NetAction::ResolveNames { .. } | NetAction::RefreshCertificates => return,
+            NetAction::SaslWork { work, job } => {
+                let result = job.run();
+                return self.notify(NetEvent::SaslWorkDone { work, result });
+            }
             NetAction::Connect { conn, addr, .. } => Pending::Connect { conn, addr },
             NetAction::Send { conn, frame } if self.conns.contains_key(&conn) => Pending::Request {
                 conn,

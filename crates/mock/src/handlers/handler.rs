@@ -9,6 +9,8 @@ use crate::request::{CloseReason, Context};
 #[derive(Debug)]
 pub(crate) enum Served {
     Frame(Frame),
+    /// A refusal, after which the connection is closed.
+    FrameThenClose(Frame, CloseReason),
     /// The request is in the purgatory, or was completed there already.
     Delayed,
     Nothing,
@@ -18,6 +20,8 @@ pub(crate) enum Served {
 /// The outcome of a request in a handler.
 pub(crate) enum Answer<R> {
     Respond(R),
+    /// The request is answered, and the connection closed.
+    RespondThenClose(R, CloseReason),
     /// The handler parked it.
     Delayed,
     /// The request has no response.
@@ -94,10 +98,19 @@ fn serve<H: Handler>(
             Ok(frame) => Served::Frame(frame),
             Err(reason) => Served::Close(reason),
         },
+        Answer::RespondThenClose(response, reason) => match context.encode(&response) {
+            Ok(frame) => Served::FrameThenClose(frame, reason),
+            Err(reason) => Served::Close(reason),
+        },
         Answer::Delayed => Served::Delayed,
         Answer::Nothing => Served::Nothing,
         Answer::Close(reason) => Served::Close(reason),
     }
+}
+
+/// Answers a client that is not authenticated, and closes its connection.
+pub(super) fn refused<R>(response: R, cause: &str) -> Answer<R> {
+    Answer::RespondThenClose(response, CloseReason::AuthenticationFailed(cause.to_owned()))
 }
 
 /// Replaces PRODUCER_FENCED by INVALID_PRODUCER_EPOCH for request versions before `version`.

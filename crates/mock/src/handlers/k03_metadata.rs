@@ -70,10 +70,18 @@ impl Handler for Metadata {
                 topic_id: topic.topic_id,
                 ..Default::default()
             });
+        let base = match cluster.sasl.is_authenticating(context.key()) {
+            // A client that is not authenticated learns of no broker.
+            true => MetadataResponse {
+                throttle_time_ms: context.throttle_time_ms,
+                ..MetadataResponse::default()
+            },
+            false => without_topics_for(cluster, context),
+        };
         Answer::Respond(MetadataResponse {
             topics: topics.collect(),
             error_code: error.0,
-            ..without_topics_for(cluster, context)
+            ..base
         })
     }
 }

@@ -45,6 +45,7 @@ impl Handler for ApiVersions {
         if context.version >= 3 {
             add_features(cluster, context, &mut response);
         }
+        cluster.sasl.versions_answered(context.key());
         Answer::Respond(response)
     }
 

@@ -17,6 +17,7 @@ mod k13_leave_group;
 mod k14_sync_group;
 mod k15_describe_groups;
 mod k16_list_groups;
+mod k17_sasl_handshake;
 pub(crate) mod k18_api_versions;
 mod k19_create_topics;
 mod k20_delete_topics;
@@ -29,6 +30,7 @@ mod k26_end_txn;
 mod k28_txn_offset_commit;
 mod k32_describe_configs;
 mod k33_alter_configs;
+mod k36_sasl_authenticate;
 mod k37_create_partitions;
 mod k42_delete_groups;
 mod k44_incremental_alter_configs;
@@ -57,6 +59,7 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k14_sync_group::SyncGroup>(),
     Api::of::<k15_describe_groups::DescribeGroups>(),
     Api::of::<k16_list_groups::ListGroups>(),
+    Api::of::<k17_sasl_handshake::SaslHandshake>(),
     Api::of::<k18_api_versions::ApiVersions>(),
     Api::of::<k19_create_topics::CreateTopics>(),
     Api::of::<k20_delete_topics::DeleteTopics>(),
@@ -69,6 +72,7 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k28_txn_offset_commit::TxnOffsetCommit>(),
     Api::of::<k32_describe_configs::DescribeConfigs>(),
     Api::of::<k33_alter_configs::AlterConfigs>(),
+    Api::of::<k36_sasl_authenticate::SaslAuthenticate>(),
     Api::of::<k37_create_partitions::CreatePartitions>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
     Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),

@@ -50,13 +50,12 @@ impl EmbeddedCluster {
         let wall_clock_ms = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_millis());
-        let max_request_bytes = config.socket_request_max_bytes;
         let mut cluster = Cluster::new(ClusterConfig {
             host: "127.0.0.1".into(),
             wall_clock_ms: i64::try_from(wall_clock_ms).unwrap_or(i64::MAX),
             ..config
         });
-        let server = Server::bind(&mut cluster, max_request_bytes, tls)?;
+        let server = Server::bind(&mut cluster, tls)?;
         let waker = server.waker()?;
         let shared = Arc::new(Shared {
             cluster: Mutex::new(cluster),

@@ -34,7 +34,6 @@ pub(super) struct Server {
     listeners: BTreeMap<BrokerId, Listener>,
     sockets: BTreeMap<usize, (BrokerId, Socket)>,
     next_socket: usize,
-    max_request_bytes: usize,
     /// The TLS of accepted connections.
     tls: Option<Arc<ServerTls>>,
 }
@@ -47,17 +46,12 @@ struct Listener {
 
 impl Server {
     /// Binds a port for each broker, and sets the brokers' addresses.
-    pub(super) fn bind(
-        cluster: &mut Cluster,
-        max_request_bytes: usize,
-        tls: Option<Arc<ServerTls>>,
-    ) -> io::Result<Self> {
+    pub(super) fn bind(cluster: &mut Cluster, tls: Option<Arc<ServerTls>>) -> io::Result<Self> {
         let mut server = Self {
             poll: Poll::new()?,
             listeners: BTreeMap::new(),
             sockets: BTreeMap::new(),
             next_socket: FIRST_SOCKET,
-            max_request_bytes,
             tls,
         };
         let brokers: Vec<_> = cluster.broker_ids().collect();
@@ -203,7 +197,6 @@ impl Server {
 
     /// Reads a socket and hands its requests to the cluster.
     fn serve(&mut self, cluster: &mut Cluster, token: usize, now: Time) {
-        let max_bytes = self.max_request_bytes;
         let Some((broker, socket)) = self.sockets.get_mut(&token) else {
             return;
         };
@@ -211,7 +204,7 @@ impl Server {
             self.close(cluster, token);
             return;
         }
-        let mut serve_frames = |socket: &mut Socket| serve_frames(cluster, *broker, token, socket, max_bytes, now);
+        let mut serve_frames = |socket: &mut Socket| serve_frames(cluster, *broker, token, socket, now);
         let mut alive = serve_frames(socket);
         for _ in 0..READS_PER_TURN {
             if !alive || !socket.readable || !socket.accepts_requests() {
@@ -301,15 +294,9 @@ fn listener_token(broker: BrokerId) -> Token {
 }
 
 /// Passes the whole frames that a socket has read to the cluster. Returns false when the connection has to be closed.
-fn serve_frames(
-    cluster: &mut Cluster,
-    broker: BrokerId,
-    token: usize,
-    socket: &mut Socket,
-    max_bytes: usize,
-    now: Time,
-) -> bool {
+fn serve_frames(cluster: &mut Cluster, broker: BrokerId, token: usize, socket: &mut Socket, now: Time) -> bool {
     while socket.accepts_requests() {
+        let max_bytes = cluster.max_request_bytes(broker, ConnectionId(token as u64));
         let frame = match socket.next_frame(max_bytes) {
             Input::Frame(frame) => frame,
             Input::Incomplete => {

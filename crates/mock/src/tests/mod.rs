@@ -11,6 +11,7 @@ mod migration;
 mod offsets;
 mod produce;
 mod rules;
+mod sasl;
 mod tcp_server;
 mod telemetry;
 mod transactions;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{Rollback, Turn, Worker};
 use crate::{Input, Output, Process, ProcessError, ProcessorConf};
-use ottla_core::client::{ClientHooks, Command, CoreBuilder, Shared};
+use ottla_core::client::{ClientHooks, Command, CoreBuilder, CredentialSource, Shared};
 use ottla_core::config::Conf;
 use ottla_core::consumer::{Command as ConsumerCommand, CommitTarget};
 use ottla_core::error::{Error, ErrorCode};
@@ -55,6 +55,7 @@ fn shared(kind: ClientKind, conf: &Conf) -> Arc<Shared> {
             rebalance_event: true,
             ..ClientHooks::default()
         },
+        credentials: CredentialSource::default(),
         clock: Arc::new(SystemClock::new()),
         waker: Arc::new(NoopWaker),
     };

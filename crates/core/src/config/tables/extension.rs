@@ -25,6 +25,16 @@ macro_rules! extension_rows {
 "test.mock.ssl.client.ca.location" test_mock_ssl_client_ca_location: String = text().hidden() =>
     "File (PEM) with the authorities of client certificates, which the embedded cluster's brokers then require. For \
      `test.mock.ssl`. Not in librdkafka.";
+"test.mock.sasl.mechanisms" test_mock_sasl_mechanisms: String = text().hidden() =>
+    "SASL mechanisms of the embedded cluster's brokers, separated by commas: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, \
+     OAUTHBEARER, which accepts unsecured tokens. With one of them the client uses `security.protocol=sasl_plaintext`, or \
+     `sasl_ssl` with `test.mock.ssl`. Not in librdkafka.";
+"test.mock.sasl.users" test_mock_sasl_users: Secret = text().hidden().sensitive() =>
+    "Users of the embedded cluster's brokers for PLAIN and SCRAM: `name:password`, separated by commas. The password \
+     begins after the first colon. For `test.mock.sasl.mechanisms`. Not in librdkafka.";
+"test.mock.sasl.max.reauth.ms" test_mock_sasl_max_reauth_ms: u32 = int(0, 86_400_000, 0).ms().hidden() =>
+    "Time after which the embedded cluster's brokers require clients to authenticate again \
+     (`connections.max.reauth.ms`); 0 for never. For `test.mock.sasl.mechanisms`. Not in librdkafka.";
 "ut_handle_ProduceResponse" ut_handle_produce_response: usize = pointer("").hidden() =>
     "Hook of another library's unit tests. Cannot be set.";
 

@@ -10,7 +10,7 @@ use ottla_protocol::api::sasl_authenticate::SaslAuthenticateRequest;
 use ottla_protocol::api::sasl_handshake::SaslHandshakeRequest;
 use ottla_protocol::{ApiKey, ErrorCode as BrokerError, Frame, Message, Request, decode_response};
 
-use super::{BrokerConnection, HANDSHAKE_FAILED, State, tls_error};
+use super::{BrokerConnection, State};
 use crate::connection::addresses::address_text;
 use crate::connection::authentication::{Authentication, Output};
 use crate::connection::events::{ConnectionEvent, Reply};
@@ -19,6 +19,7 @@ use crate::connection::net::{CloseReason, ConnId, LookupId, NetAction, TlsPeer, 
 use crate::connection::race::{HEAD_START, Race, Runner};
 use crate::connection::requests::RequestsInFlight;
 use crate::connection::table_state::TableState;
+use crate::connection::tls_error::{HANDSHAKE_FAILED, tls_error};
 use crate::connection::versions::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 use crate::sys::Instant;
@@ -30,6 +31,8 @@ const API_VERSIONS_FIRST: i16 = 0;
 /// The part of a session's lifetime after which the client authenticates again, with its jitter: 85 % to 95 %, as the Java
 /// client does (KIP-368).
 const REAUTHENTICATE_AFTER: (f64, f64) = (0.85, 0.10 / 0.85);
+/// Minimum time between two authentications on a connection: brokers refuse another one within a second (KIP-368).
+const REAUTHENTICATE_MIN: Duration = Duration::from_millis(1_050);
 
 impl BrokerConnection {
     // ---------------------------------------------------------------- addresses
@@ -204,6 +207,7 @@ impl BrokerConnection {
         self.attempted_at = winner.since;
         self.socket = socket;
         self.requests = RequestsInFlight::default();
+        self.answered = false;
         let security = &table.config.security;
         // One limit for TCP, TLS, ApiVersions and SASL together.
         self.setup_deadline = (!security.is_plaintext()).then_some(winner.deadline);
@@ -365,10 +369,14 @@ impl BrokerConnection {
     fn on_versions(&mut self, table: &mut TableState, conn: ConnId, versions: BrokerVersions, now: Instant) {
         let versions = Arc::new(versions);
         self.log(table).versions(&versions);
-        let Some(credentials) = &table.config.security.sasl else {
+        if !table.config.security.sasl {
             return self.come_up(table, (conn, versions), None, now);
+        }
+        let Some(credentials) = &table.credentials else {
+            // They have ended since the attempt began. The connection is opened again when there are others.
+            return self.take_down(table, None, now);
         };
-        match Authentication::begin(credentials, &versions, &mut table.rng) {
+        match Authentication::begin(credentials, self.addresses.host(), &versions, &mut table.rng) {
             Ok((authentication, output)) => {
                 let state = State::Authenticating {
                     conn,
@@ -386,13 +394,13 @@ impl BrokerConnection {
 
     /// Begins to authenticate again on a connection that is up (KIP-368).
     pub(super) fn reauthenticate(&mut self, table: &mut TableState, now: Instant) {
-        let (State::Up { conn, versions }, Some(credentials)) = (&self.state, &table.config.security.sasl) else {
+        let (State::Up { conn, versions }, Some(credentials)) = (&self.state, &table.credentials) else {
             return;
         };
         let (conn, versions) = (*conn, versions.clone());
         self.reauthenticate_at = None;
         self.setup_deadline = Some(now + table.config.setup_timeout);
-        match Authentication::begin(credentials, &versions, &mut table.rng) {
+        match Authentication::begin(credentials, self.addresses.host(), &versions, &mut table.rng) {
             Ok((authentication, output)) => {
                 let state = State::Reauthenticating {
                     conn,
@@ -407,7 +415,7 @@ impl BrokerConnection {
     }
 
     /// Passes the broker's answer to the authentication in progress.
-    pub(super) fn advance_authentication(
+    pub(in crate::connection) fn advance_authentication(
         &mut self,
         table: &mut TableState,
         step: impl FnOnce(&mut Authentication) -> Result<Output, Error>,
@@ -443,7 +451,19 @@ impl BrokerConnection {
                 };
                 self.send_own(table, &request, version, rest, now);
             }
-            Ok(Output::RawToken(token)) => self.send_raw_token(table, token, now),
+            Ok(Output::Work(step)) => {
+                if let Some(conn) = self.state.conn() {
+                    table.start_step(conn, step);
+                }
+            }
+            Ok(Output::RawToken(token)) => {
+                self.send_raw_token(table, token, now);
+            }
+            Ok(Output::LastRawToken(token)) => {
+                if self.send_raw_token(table, token, now) {
+                    self.on_authenticated(table, None, now);
+                }
+            }
             Ok(Output::Done { session_lifetime }) => self.on_authenticated(table, session_lifetime, now),
             Err(error) => {
                 let text = format!("{}: {} {}", self.peer(), error.message, self.in_state(now));
@@ -452,10 +472,12 @@ impl BrokerConnection {
         }
     }
 
-    fn send_raw_token(&mut self, table: &mut TableState, token: Vec<u8>, now: Instant) {
+    /// Sends a token without framing. Returns false if that failed and the connection has ended.
+    fn send_raw_token(&mut self, table: &mut TableState, token: Vec<u8>, now: Instant) -> bool {
         let (Some(conn), Ok(len)) = (self.state.conn(), i32::try_from(token.len())) else {
             let error = Error::new(ErrorCode::L_AUTHENTICATION, "the SASL token is too long");
-            return self.take_down(table, Some(error), now);
+            self.take_down(table, Some(error), now);
+            return false;
         };
         let bytes = [&len.to_be_bytes()[..], &token].concat();
         self.requests.push_frame();
@@ -463,12 +485,16 @@ impl BrokerConnection {
             parts: vec![Bytes::from(bytes)],
         };
         table.act(NetAction::Send { conn, frame });
+        true
     }
 
     fn on_authenticated(&mut self, table: &mut TableState, session_lifetime: Option<Duration>, now: Instant) {
         self.reauthenticate_at = session_lifetime.map(|lifetime| {
             let renewal = lifetime.mul_f64(REAUTHENTICATE_AFTER.0);
-            let renewal = table.rng.jitter(renewal, 0.0, REAUTHENTICATE_AFTER.1);
+            let renewal = table
+                .rng
+                .jitter(renewal, 0.0, REAUTHENTICATE_AFTER.1)
+                .max(REAUTHENTICATE_MIN);
             self.log(table).session_lifetime(lifetime, renewal);
             now + renewal
         });

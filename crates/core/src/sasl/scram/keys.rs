@@ -15,6 +15,10 @@ use crate::sys::sync::Mutex;
 /// the user's credentials are altered, and brokers may receive the change at different times.
 const CACHED_KEYS: usize = 4;
 
+/// Number of iterations up to which keys are computed on the thread that drives the core: 4,096, Kafka's default, take one
+/// to two milliseconds, once for each client.
+const QUICK_ITERATIONS: u32 = 8_192;
+
 /// The hash function of a SCRAM mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScramHash {
@@ -160,6 +164,12 @@ impl ScramCredentials {
 
     pub(super) fn password(&self) -> &str {
         &self.password
+    }
+
+    /// Returns true when [`keys`](Self::keys) computes them for longer than an event loop may be held up.
+    pub(super) fn derives_for_long(&self, salt: &[u8], iterations: NonZeroU32) -> bool {
+        let is_known = |e: &CachedKeys| e.salt == salt && e.iterations == iterations;
+        iterations.get() > QUICK_ITERATIONS && !self.cache.lock().entries.iter().any(is_known)
     }
 
     /// Returns the keys for a salt and a number of iterations. Runs PBKDF2 unless they are in the cache. The lock is held

@@ -249,7 +249,7 @@ fn nul_and_empty_credentials_are_refused() {
         ("u", "p\0", "sasl.password"),
     ] {
         let credentials = Credentials::scram(ScramHash::Sha512, username, password);
-        let mut exchange = credentials.mechanism(&mut Rng::from_seed(1)).unwrap();
+        let mut exchange = credentials.mechanism("broker", &mut Rng::from_seed(1)).unwrap();
         let error = exchange.start().unwrap_err().0;
         assert!(error.starts_with(name) && error.ends_with("SCRAM-SHA-512"), "{error}");
     }
@@ -258,7 +258,7 @@ fn nul_and_empty_credentials_are_refused() {
 /// Runs an exchange with a server that knows `alice` with the password `secret`.
 fn exchange(credentials: &Credentials, rng: &mut Rng) -> bool {
     let mut server = ScriptedServer::new(ScramHash::Sha256, "alice", "secret");
-    let mut client = credentials.mechanism(rng).unwrap();
+    let mut client = credentials.mechanism("broker", rng).unwrap();
     let server_first = server.first(&client.start().unwrap());
     let Step::Respond(client_final) = client.step(&server_first).unwrap() else {
         panic!("complete before the broker's signature")
@@ -289,7 +289,7 @@ fn exchanges_of_the_same_credentials_run_pbkdf2_once() {
 #[test]
 fn debug_output_has_no_credentials() {
     let credentials = Credentials::scram(ScramHash::Sha256, "alice", "secret");
-    let mut exchange = credentials.mechanism(&mut Rng::from_seed(1)).unwrap();
+    let mut exchange = credentials.mechanism("broker", &mut Rng::from_seed(1)).unwrap();
     exchange.start().unwrap();
     let Credentials::Scram(scram) = &credentials else {
         unreachable!()

@@ -522,7 +522,7 @@ fn certificates_that_the_application_replaces_replace_open_connections() {
 #[test]
 fn a_connection_that_authenticates_again_is_replaced_afterwards() {
     let mut config = renewing(0, WITHIN_MS);
-    config.security.sasl = secured(false, true).security.sasl;
+    config.security.sasl = true;
     config.security.tls = false;
     let mut w = World::new(config);
     let conn = w.authenticate(100_000);

@@ -46,6 +46,7 @@ impl Net {
             }
             NetAction::Close { .. } => Action::Close,
             NetAction::RefreshCertificates => panic!("a plaintext client has no certificates"),
+            NetAction::SaslWork { .. } => panic!("a plaintext client does not authenticate"),
             NetAction::ResolveNames { .. } => panic!("names are not looked up"),
             NetAction::Send { .. } => Action::Send,
         };

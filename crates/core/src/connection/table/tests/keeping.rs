@@ -9,6 +9,7 @@ fn accept(w: &mut World) -> ConnId {
         match action {
             NetAction::Resolve { .. } | NetAction::ResolveNames { .. } => panic!("the address is known"),
             NetAction::RefreshCertificates => panic!("a plaintext client has no certificates"),
+            NetAction::SaslWork { .. } => panic!("a plaintext client does not authenticate"),
             NetAction::Connect { conn: c, .. } => conn = Some(c),
             NetAction::Send { .. } | NetAction::Close { .. } => {}
         }

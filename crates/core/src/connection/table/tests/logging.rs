@@ -18,6 +18,7 @@ pub(super) fn logged_with(config: ConnectionConfig, contexts: DebugContexts) -> 
     let connections =
         ConnectionTable::new(config, Rng::from_seed(7)).with_log(Arc::new(Logger::new(sink, 7, contexts)));
     w.connections = connections;
+    w.connections.set_credentials(Some(security::plain()), w.now);
     w.connections.set_address(w.key, "broker", 9092, w.now);
     (w, lines)
 }

@@ -52,6 +52,7 @@ struct World {
 impl World {
     fn new(config: ConnectionConfig) -> Self {
         let mut connections = ConnectionTable::new(config, Rng::from_seed(7));
+        connections.set_credentials(Some(security::plain()), Instant::ORIGIN);
         let key = BrokerKey::general(NodeId(1));
         connections.set_address(key, "broker", 9092, Instant::ORIGIN);
         World {

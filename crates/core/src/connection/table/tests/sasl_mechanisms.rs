@@ -5,18 +5,14 @@ use std::sync::Arc;
 use ottla_protocol::api::sasl_authenticate::{SaslAuthenticateRequest, SaslAuthenticateResponse};
 use ottla_protocol::api::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeResponse};
 
-use super::security::{authenticated, sasl_versions};
+use super::security::{authenticated, sasl_versions, secured};
 use super::*;
 use crate::sasl::{BearerToken, Credentials, ScramHash, ScriptedServer};
 
 fn with_credentials(credentials: Credentials) -> World {
-    World::new(ConnectionConfig {
-        security: Security {
-            sasl: Some(credentials),
-            ..Security::default()
-        },
-        ..config()
-    })
+    let mut w = World::new(secured(false, true));
+    w.connections.set_credentials(Some(credentials), w.now);
+    w
 }
 
 fn bearer() -> Credentials {

@@ -9,15 +9,15 @@ use ottla_protocol::api::sasl_handshake::{SaslHandshakeRequest, SaslHandshakeRes
 
 const PLAIN_TOKEN: &[u8] = b"\0alice\0secret";
 
+pub(super) fn plain() -> Credentials {
+    Credentials::plain("alice", "secret")
+}
+
 pub(super) fn secured(tls: bool, sasl: bool) -> ConnectionConfig {
-    let plain = || Credentials::Plain {
-        username: "alice".into(),
-        password: "secret".into(),
-    };
     ConnectionConfig {
         security: Security {
             tls,
-            sasl: sasl.then(plain),
+            sasl,
             ..Security::default()
         },
         ..config()
@@ -474,6 +474,16 @@ fn a_session_with_a_lifetime_is_renewed_before_its_end_and_requests_wait() {
     assert!(matches!(w.ready(), Ready::Yes(_)));
     // The next renewal follows from the new lifetime.
     w.advance(95_000);
+    w.sent_request::<SaslHandshakeRequest>();
+}
+
+#[test]
+fn a_session_of_a_second_is_not_renewed_within_the_second_in_which_brokers_refuse_that() {
+    let mut w = World::new(secured(false, true));
+    w.authenticate(1_100);
+    w.advance(1_049);
+    assert!(matches!(w.ready(), Ready::Yes(_)) && w.actions().is_empty());
+    w.advance(1);
     w.sent_request::<SaslHandshakeRequest>();
 }
 
