@@ -34,6 +34,7 @@
 
 #![forbid(unsafe_code)]
 
+mod acls;
 mod api_error;
 mod batch_validation;
 mod brokers;

@@ -2,6 +2,7 @@
 
 use ottla_protocol::{ErrorCode, Message};
 
+use crate::acls::Acls;
 use crate::brokers::Brokers;
 use crate::config::ClusterConfig;
 use crate::connections::{Connections, Delivery};
@@ -34,6 +35,7 @@ pub(crate) struct ClusterState {
     pub(crate) purgatory: Purgatory,
     pub(crate) timers: Timers,
     pub(crate) history: History,
+    pub(crate) acls: Acls,
 }
 
 impl ClusterState {
@@ -52,6 +54,7 @@ impl ClusterState {
             purgatory: Purgatory::default(),
             timers: Timers::default(),
             history: History::default(),
+            acls: Acls::default(),
             config,
         }
     }

@@ -28,11 +28,15 @@ mod k24_add_partitions_to_txn;
 mod k25_add_offsets_to_txn;
 mod k26_end_txn;
 mod k28_txn_offset_commit;
+mod k29_describe_acls;
+mod k30_create_acls;
+mod k31_delete_acls;
 mod k32_describe_configs;
 mod k33_alter_configs;
 mod k36_sasl_authenticate;
 mod k37_create_partitions;
 mod k42_delete_groups;
+mod k43_elect_leaders;
 mod k44_incremental_alter_configs;
 mod k47_offset_delete;
 mod k60_describe_cluster;
@@ -70,11 +74,15 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k25_add_offsets_to_txn::AddOffsetsToTxn>(),
     Api::of::<k26_end_txn::EndTxn>(),
     Api::of::<k28_txn_offset_commit::TxnOffsetCommit>(),
+    Api::of::<k29_describe_acls::DescribeAcls>(),
+    Api::of::<k30_create_acls::CreateAcls>(),
+    Api::of::<k31_delete_acls::DeleteAcls>(),
     Api::of::<k32_describe_configs::DescribeConfigs>(),
     Api::of::<k33_alter_configs::AlterConfigs>(),
     Api::of::<k36_sasl_authenticate::SaslAuthenticate>(),
     Api::of::<k37_create_partitions::CreatePartitions>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
+    Api::of::<k43_elect_leaders::ElectLeaders>(),
     Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),
     Api::of::<k47_offset_delete::OffsetDelete>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
