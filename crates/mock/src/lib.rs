@@ -65,6 +65,7 @@ mod rng;
 mod rules;
 mod sasl;
 mod sasl_config;
+mod scram_credentials;
 mod state;
 mod tcp_server;
 mod telemetry;

@@ -14,6 +14,7 @@ use crate::producer_ids::ProducerIds;
 use crate::purgatory::{DelayedOperation, DelayedRequest, Purgatory};
 use crate::request::Context;
 use crate::rng::Rng;
+use crate::scram_credentials::ScramCredentials;
 use crate::time::Time;
 use crate::timers::{Timer, Timers};
 use crate::topics::{Topic, Topics};
@@ -36,6 +37,7 @@ pub(crate) struct ClusterState {
     pub(crate) timers: Timers,
     pub(crate) history: History,
     pub(crate) acls: Acls,
+    pub(crate) scram_credentials: ScramCredentials,
 }
 
 impl ClusterState {
@@ -55,6 +57,7 @@ impl ClusterState {
             timers: Timers::default(),
             history: History::default(),
             acls: Acls::default(),
+            scram_credentials: ScramCredentials::default(),
             config,
         }
     }

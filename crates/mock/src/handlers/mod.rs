@@ -39,6 +39,8 @@ mod k42_delete_groups;
 mod k43_elect_leaders;
 mod k44_incremental_alter_configs;
 mod k47_offset_delete;
+mod k50_describe_user_scram_credentials;
+mod k51_alter_user_scram_credentials;
 mod k60_describe_cluster;
 mod k65_describe_transactions;
 mod k68_consumer_group_heartbeat;
@@ -85,6 +87,8 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k43_elect_leaders::ElectLeaders>(),
     Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),
     Api::of::<k47_offset_delete::OffsetDelete>(),
+    Api::of::<k50_describe_user_scram_credentials::DescribeUserScramCredentials>(),
+    Api::of::<k51_alter_user_scram_credentials::AlterUserScramCredentials>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
     Api::of::<k65_describe_transactions::DescribeTransactions>(),
     Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),
