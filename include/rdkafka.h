@@ -4101,7 +4101,7 @@ rd_kafka_AdminOptions_set_request_timeout(rd_kafka_AdminOptions_t *options,
 /**
  * Sets the time for which the controller waits until topics or partitions have been created or
  * deleted on the brokers, and a leader until records have been deleted. CreateTopics, DeleteTopics,
- * CreatePartitions, DeleteRecords, ListOffsets. An operation that takes
+ * CreatePartitions, DeleteRecords, ListOffsets, ElectLeaders. An operation that takes
  * longer continues, and has the error RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT in the result.
  *
  * @param timeout_ms  Milliseconds, up to 3600000. 0 or -1: the controller answers when it has
@@ -5471,35 +5471,310 @@ rd_kafka_DescribeCluster_result_controller(const rd_kafka_DescribeCluster_result
 RD_EXPORT const char *
 rd_kafka_DescribeCluster_result_cluster_id(const rd_kafka_DescribeCluster_result_t *result);
 
+/* -- Electing leaders -- */
 
-/* ==========================================================================
- *  31. VOCABULARY OF FURTHER SERVICES
+/** Outcome for one partition. */
+typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
+
+/** Returns the partition with its error; it belongs to the result. */
+RD_EXPORT const rd_kafka_topic_partition_t *rd_kafka_topic_partition_result_partition(
+    const rd_kafka_topic_partition_result_t *partition_result);
+
+/** Returns the error, which belongs to the result; its code is 0 for success. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_topic_partition_result_error(
+    const rd_kafka_topic_partition_result_t *partition_result);
+
+/** The replica that becomes leader. */
+typedef enum rd_kafka_ElectionType_t {
+        RD_KAFKA_ELECTION_TYPE_PREFERRED = 0, /**< The preferred one. */
+        /** One that is not in sync, if no other is there: may lose records. */
+        RD_KAFKA_ELECTION_TYPE_UNCLEAN = 1
+} rd_kafka_ElectionType_t;
+
+/** Partitions whose leaders are elected. */
+typedef struct rd_kafka_ElectLeaders_s rd_kafka_ElectLeaders_t;
+
+/** Result of rd_kafka_ElectLeaders(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_ElectLeaders_result_t;
+
+/**
+ * Creates an election.
  *
- *  Types and constants of the interface's other services: further administration, access control,
- *  share groups (KIP-932). They are here so that programs that mention them compile. The services'
- *  functions are declared where the library offers them; what is not declared in this header
- *  cannot be called.
- * ========================================================================== */
+ * @param partitions  The partitions, copied; NULL for all of the cluster.
+ *
+ * @return The caller frees it with rd_kafka_ElectLeaders_destroy(). NULL: a name is not UTF-8.
+ */
+RD_EXPORT rd_kafka_ElectLeaders_t *
+rd_kafka_ElectLeaders_new(rd_kafka_ElectionType_t election_type,
+                          rd_kafka_topic_partition_list_t *partitions);
 
-/* -- Results that several services share -- */
+/** Frees an election. */
+RD_EXPORT void rd_kafka_ElectLeaders_destroy(rd_kafka_ElectLeaders_t *elect_leaders);
 
-/** Outcome for one access control entry. */
-typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
+/**
+ * Elects leaders (KIP-183, Kafka 2.2; unclean elections: KIP-460, Kafka 2.4), at the controller.
+ * Options: request_timeout, operation_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_ELECTLEADERS_RESULT.
+ *
+ * Each partition has its error: RD_KAFKA_RESP_ERR_ELECTION_NOT_NEEDED, for example. The call fails as
+ * a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for a partition that is named twice and for another type
+ * of election.
+ */
+RD_EXPORT void rd_kafka_ElectLeaders(rd_kafka_t *rk,
+                                     rd_kafka_ElectLeaders_t *elect_leaders,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
 
-/* -- Administration -- */
+/** Returns the event as the result of ElectLeaders; NULL for other events. */
+RD_EXPORT const rd_kafka_ElectLeaders_result_t *
+rd_kafka_event_ElectLeaders_result(rd_kafka_event_t *rkev);
 
-/** How the name in an access control entry is meant (KIP-290). */
+/**
+ * Returns the partitions in the order of the call; for all of the cluster, those whose leader
+ * changed or could not be elected.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_topic_partition_result_t **rd_kafka_ElectLeaders_result_partitions(
+    const rd_kafka_ElectLeaders_result_t *result,
+    size_t *cntp);
+
+/* -- Access control -- */
+
+/** The meaning of a resource's name in an access control entry (KIP-290). */
 typedef enum rd_kafka_ResourcePatternType_t {
         RD_KAFKA_RESOURCE_PATTERN_UNKNOWN = 0,  /**< Not known. */
         RD_KAFKA_RESOURCE_PATTERN_ANY = 1,      /**< In filters: any. */
-        RD_KAFKA_RESOURCE_PATTERN_MATCH = 2,    /**< In filters: whatever applies to the name. */
+        RD_KAFKA_RESOURCE_PATTERN_MATCH = 2,    /**< In filters: entries that apply to the name. */
         RD_KAFKA_RESOURCE_PATTERN_LITERAL = 3,  /**< Exactly this name, or "*" for all. */
         RD_KAFKA_RESOURCE_PATTERN_PREFIXED = 4, /**< Names that start with it. */
         RD_KAFKA_RESOURCE_PATTERN_TYPE__CNT = 5 /**< Number of values. */
 } rd_kafka_ResourcePatternType_t;
 
-/** A listing of groups. */
-typedef struct rd_kafka_ListConsumerGroupsResult_s rd_kafka_ListConsumerGroupsResult_t;
+/** Returns the name of a type of patterns, "UNSUPPORTED" for other numbers. */
+RD_EXPORT const char *
+rd_kafka_ResourcePatternType_name(rd_kafka_ResourcePatternType_t resource_pattern_type);
+
+/** Returns the name of an operation, "UNSUPPORTED" for other numbers. */
+RD_EXPORT const char *rd_kafka_AclOperation_name(rd_kafka_AclOperation_t acl_operation);
+
+/** The effect of an access control entry. */
+typedef enum rd_kafka_AclPermissionType_t {
+        RD_KAFKA_ACL_PERMISSION_TYPE_UNKNOWN = 0, /**< Not known. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_ANY = 1,     /**< In filters: any. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_DENY = 2,    /**< Deny. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW = 3,   /**< Allow. */
+        RD_KAFKA_ACL_PERMISSION_TYPE__CNT = 4     /**< Number of values. */
+} rd_kafka_AclPermissionType_t;
+
+/** Returns the name of an effect, "UNSUPPORTED" for other numbers. */
+RD_EXPORT const char *
+rd_kafka_AclPermissionType_name(rd_kafka_AclPermissionType_t acl_permission_type);
+
+/** An access control entry. */
+typedef struct rd_kafka_AclBinding_s rd_kafka_AclBinding_t;
+/** A filter for access control entries. */
+typedef rd_kafka_AclBinding_t rd_kafka_AclBindingFilter_t;
+/** Outcome for one access control entry. */
+typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
+/** Outcome for one filter. */
+typedef struct rd_kafka_DeleteAcls_result_response_s rd_kafka_DeleteAcls_result_response_t;
+
+/** Result of rd_kafka_CreateAcls(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_CreateAcls_result_t;
+
+/** Result of rd_kafka_DescribeAcls(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DescribeAcls_result_t;
+
+/** Result of rd_kafka_DeleteAcls(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DeleteAcls_result_t;
+
+/**
+ * Creates an access control entry.
+ *
+ * @param restype                The type of the resource; RD_KAFKA_RESOURCE_BROKER is the cluster.
+ * @param name                   The resource's name; "kafka-cluster" for the cluster.
+ * @param resource_pattern_type  RD_KAFKA_RESOURCE_PATTERN_LITERAL or _PREFIXED.
+ * @param principal              The principal, such as "User:alice".
+ * @param host                   The client's host; "*" for any.
+ * @param operation              The operation, not RD_KAFKA_ACL_OPERATION_ANY.
+ * @param permission_type        RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW or _DENY.
+ *
+ * @return The caller frees it with rd_kafka_AclBinding_destroy(). NULL with a text in `errstr` (NULL is
+ *         allowed): a text is NULL, or a number is none of its type.
+ */
+RD_EXPORT rd_kafka_AclBinding_t *
+rd_kafka_AclBinding_new(rd_kafka_ResourceType_t restype,
+                        const char *name,
+                        rd_kafka_ResourcePatternType_t resource_pattern_type,
+                        const char *principal,
+                        const char *host,
+                        rd_kafka_AclOperation_t operation,
+                        rd_kafka_AclPermissionType_t permission_type,
+                        char *errstr,
+                        size_t errstr_size);
+
+/**
+ * Creates a filter for access control entries, as rd_kafka_AclBinding_new() does. A NULL text and the
+ * number "any" of each type match any.
+ */
+RD_EXPORT rd_kafka_AclBindingFilter_t *
+rd_kafka_AclBindingFilter_new(rd_kafka_ResourceType_t restype,
+                              const char *name,
+                              rd_kafka_ResourcePatternType_t resource_pattern_type,
+                              const char *principal,
+                              const char *host,
+                              rd_kafka_AclOperation_t operation,
+                              rd_kafka_AclPermissionType_t permission_type,
+                              char *errstr,
+                              size_t errstr_size);
+
+/** Returns the type of the resource. */
+RD_EXPORT rd_kafka_ResourceType_t rd_kafka_AclBinding_restype(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the resource's name, which belongs to the entry; NULL for any. */
+RD_EXPORT const char *rd_kafka_AclBinding_name(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the principal, which belongs to the entry; NULL for any. */
+RD_EXPORT const char *rd_kafka_AclBinding_principal(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the client's host, which belongs to the entry; NULL for any. */
+RD_EXPORT const char *rd_kafka_AclBinding_host(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the operation; also numbers of later brokers that have no name here. */
+RD_EXPORT rd_kafka_AclOperation_t
+rd_kafka_AclBinding_operation(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the effect. */
+RD_EXPORT rd_kafka_AclPermissionType_t
+rd_kafka_AclBinding_permission_type(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the meaning of the resource's name. */
+RD_EXPORT rd_kafka_ResourcePatternType_t
+rd_kafka_AclBinding_resource_pattern_type(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the error of an entry in a result, which belongs to it; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_AclBinding_error(const rd_kafka_AclBinding_t *acl);
+
+/** Frees an entry or a filter. */
+RD_EXPORT void rd_kafka_AclBinding_destroy(rd_kafka_AclBinding_t *acl_binding);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_AclBinding_destroy_array(rd_kafka_AclBinding_t **acl_bindings,
+                                                 size_t acl_bindings_cnt);
+
+/**
+ * Creates access control entries (KIP-140, Kafka 0.11), at any broker. Options: request_timeout,
+ * broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_CREATEACLS_RESULT.
+ *
+ * An entry that exists already has no error.
+ */
+RD_EXPORT void rd_kafka_CreateAcls(rd_kafka_t *rk,
+                                   rd_kafka_AclBinding_t **new_acls,
+                                   size_t new_acls_cnt,
+                                   const rd_kafka_AdminOptions_t *options,
+                                   rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of CreateAcls; NULL for other events. */
+RD_EXPORT const rd_kafka_CreateAcls_result_t *
+rd_kafka_event_CreateAcls_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the results of the entries in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_acl_result_t **rd_kafka_CreateAcls_result_acls(
+    const rd_kafka_CreateAcls_result_t *result,
+    size_t *cntp);
+
+/** Returns the error of an entry, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_acl_result_error(const rd_kafka_acl_result_t *aclres);
+
+/**
+ * Describes the access control entries that match a filter (KIP-140, Kafka 0.11), at any broker.
+ * Options: request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBEACLS_RESULT.
+ *
+ * The call fails as a whole with the broker's error: RD_KAFKA_RESP_ERR_SECURITY_DISABLED without an
+ * authorizer, for example.
+ */
+RD_EXPORT void rd_kafka_DescribeAcls(rd_kafka_t *rk,
+                                     rd_kafka_AclBindingFilter_t *acl_filter,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeAcls; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeAcls_result_t *
+rd_kafka_event_DescribeAcls_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the entries.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_AclBinding_t **rd_kafka_DescribeAcls_result_acls(
+    const rd_kafka_DescribeAcls_result_t *result,
+    size_t *cntp);
+
+/**
+ * Deletes the access control entries that match filters (KIP-140, Kafka 0.11), at any broker. Options:
+ * request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DELETEACLS_RESULT.
+ */
+RD_EXPORT void rd_kafka_DeleteAcls(rd_kafka_t *rk,
+                                   rd_kafka_AclBindingFilter_t **del_acls,
+                                   size_t del_acls_cnt,
+                                   const rd_kafka_AdminOptions_t *options,
+                                   rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DeleteAcls; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteAcls_result_t *
+rd_kafka_event_DeleteAcls_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the results of the filters in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_DeleteAcls_result_response_t **rd_kafka_DeleteAcls_result_responses(
+    const rd_kafka_DeleteAcls_result_t *result,
+    size_t *cntp);
+
+/** Returns the error of a filter, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_DeleteAcls_result_response_error(
+    const rd_kafka_DeleteAcls_result_response_t *result_response);
+
+/**
+ * Returns the entries that matched a filter, each with its error (rd_kafka_AclBinding_error()) if it
+ * was not deleted.
+ *
+ * @param matching_acls_cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_AclBinding_t **rd_kafka_DeleteAcls_result_response_matching_acls(
+    const rd_kafka_DeleteAcls_result_response_t *result_response,
+    size_t *matching_acls_cntp);
+
+/* -- SCRAM credentials of users -- */
 
 /** SCRAM mechanism. */
 typedef enum rd_kafka_ScramMechanism_t {
@@ -5518,41 +5793,168 @@ typedef struct rd_kafka_UserScramCredentialAlteration_s rd_kafka_UserScramCreden
 /** Outcome for one user. */
 typedef struct rd_kafka_AlterUserScramCredentials_result_response_s rd_kafka_AlterUserScramCredentials_result_response_t;
 
-/** The effect of an access control entry. */
-typedef enum rd_kafka_AclPermissionType_t {
-        RD_KAFKA_ACL_PERMISSION_TYPE_UNKNOWN = 0, /**< Not known. */
-        RD_KAFKA_ACL_PERMISSION_TYPE_ANY = 1,     /**< In filters: any. */
-        RD_KAFKA_ACL_PERMISSION_TYPE_DENY = 2,    /**< Deny. */
-        RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW = 3,   /**< Allow. */
-        RD_KAFKA_ACL_PERMISSION_TYPE__CNT = 4     /**< Number of values. */
-} rd_kafka_AclPermissionType_t;
-
-/** An access control entry. */
-typedef struct rd_kafka_AclBinding_s rd_kafka_AclBinding_t;
-/** A filter for access control entries. */
-typedef rd_kafka_AclBinding_t rd_kafka_AclBindingFilter_t;
-/** Outcome for one filter. */
-typedef struct rd_kafka_DeleteAcls_result_response_s rd_kafka_DeleteAcls_result_response_t;
-
-/** Which replica shall be leader. */
-typedef enum rd_kafka_ElectionType_t {
-        RD_KAFKA_ELECTION_TYPE_PREFERRED = 0, /**< The preferred one. */
-        /** One that is not in sync, if no other is there: may lose records. */
-        RD_KAFKA_ELECTION_TYPE_UNCLEAN = 1
-} rd_kafka_ElectionType_t;
-
-/** Partitions whose leaders are to be elected. */
-typedef struct rd_kafka_ElectLeaders_s rd_kafka_ElectLeaders_t;
-
-/* Results of admin requests: events under a name of their own. */
-typedef rd_kafka_event_t rd_kafka_CreateAcls_result_t; /**< Result of CreateAcls. */
-typedef rd_kafka_event_t rd_kafka_DescribeAcls_result_t; /**< Result of DescribeAcls. */
-typedef rd_kafka_event_t rd_kafka_DeleteAcls_result_t; /**< Result of DeleteAcls. */
-/** Result of DescribeUserScramCredentials. */
+/** Result of rd_kafka_DescribeUserScramCredentials(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_DescribeUserScramCredentials_result_t;
-/** Result of AlterUserScramCredentials. */
+
+/** Result of rd_kafka_AlterUserScramCredentials(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_AlterUserScramCredentials_result_t;
-typedef rd_kafka_event_t rd_kafka_ElectLeaders_result_t; /**< Result of ElectLeaders. */
+
+/** Returns the mechanism; RD_KAFKA_SCRAM_MECHANISM_UNKNOWN for NULL. */
+RD_EXPORT rd_kafka_ScramMechanism_t rd_kafka_ScramCredentialInfo_mechanism(
+    const rd_kafka_ScramCredentialInfo_t *scram_credential_info);
+
+/** Returns the number of iterations; -1 for NULL. */
+RD_EXPORT int32_t rd_kafka_ScramCredentialInfo_iterations(
+    const rd_kafka_ScramCredentialInfo_t *scram_credential_info);
+
+/** Returns the user, which belongs to the description. */
+RD_EXPORT const char *rd_kafka_UserScramCredentialsDescription_user(
+    const rd_kafka_UserScramCredentialsDescription_t *description);
+
+/**
+ * Returns the user's error, which belongs to the description; its code is 0 for none.
+ * RD_KAFKA_RESP_ERR_RESOURCE_NOT_FOUND: the user has no credentials.
+ */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_UserScramCredentialsDescription_error(
+    const rd_kafka_UserScramCredentialsDescription_t *description);
+
+/** Returns the number of credentials. */
+RD_EXPORT size_t rd_kafka_UserScramCredentialsDescription_scramcredentialinfo_count(
+    const rd_kafka_UserScramCredentialsDescription_t *description);
+
+/** Returns a credential, which belongs to the description; NULL for an index beyond the last. */
+RD_EXPORT const rd_kafka_ScramCredentialInfo_t *
+rd_kafka_UserScramCredentialsDescription_scramcredentialinfo(
+    const rd_kafka_UserScramCredentialsDescription_t *description,
+    size_t idx);
+
+/**
+ * Describes the SCRAM credentials of users, without secrets (KIP-554, Kafka 2.7), at any broker.
+ * Options: request_timeout, broker, opaque.
+ *
+ * @param users     The users, each once.
+ * @param user_cnt  Their number; 0 for all users that have a credential.
+ * @param options   May be NULL.
+ * @param rkqu      Gets the result, RD_KAFKA_EVENT_DESCRIBEUSERSCRAMCREDENTIALS_RESULT.
+ *
+ * The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for an empty user and for one that is
+ * named twice.
+ */
+RD_EXPORT void rd_kafka_DescribeUserScramCredentials(rd_kafka_t *rk,
+                                                     const char **users,
+                                                     size_t user_cnt,
+                                                     const rd_kafka_AdminOptions_t *options,
+                                                     rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeUserScramCredentials; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeUserScramCredentials_result_t *
+rd_kafka_event_DescribeUserScramCredentials_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the users in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_UserScramCredentialsDescription_t **rd_kafka_DescribeUserScramCredentials_result_descriptions(
+    const rd_kafka_DescribeUserScramCredentials_result_t *result,
+    size_t *cntp);
+
+/**
+ * Creates a credential to set.
+ *
+ * @param username       The user, copied.
+ * @param iterations     The number of iterations; brokers accept 4096 to 16384.
+ * @param password       The password, copied; it may contain NUL.
+ * @param salt           The salt, copied.
+ * @param salt_size      Its size; 0 for a random salt of 64 bytes.
+ *
+ * @return The caller frees it with rd_kafka_UserScramCredentialAlteration_destroy(), which overwrites
+ *         the password. NULL: the user is NULL or not UTF-8. Other arguments are checked by the call.
+ */
+RD_EXPORT rd_kafka_UserScramCredentialAlteration_t *
+rd_kafka_UserScramCredentialUpsertion_new(const char *username,
+                                          rd_kafka_ScramMechanism_t mechanism,
+                                          int32_t iterations,
+                                          const unsigned char *password,
+                                          size_t password_size,
+                                          const unsigned char *salt,
+                                          size_t salt_size);
+
+/**
+ * Creates a credential to remove.
+ *
+ * @return As rd_kafka_UserScramCredentialUpsertion_new().
+ */
+RD_EXPORT rd_kafka_UserScramCredentialAlteration_t *
+rd_kafka_UserScramCredentialDeletion_new(const char *username,
+                                         rd_kafka_ScramMechanism_t mechanism);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_UserScramCredentialAlteration_destroy(
+    rd_kafka_UserScramCredentialAlteration_t *alteration);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_UserScramCredentialAlteration_destroy_array(
+    rd_kafka_UserScramCredentialAlteration_t **alterations,
+    size_t alteration_cnt);
+
+/**
+ * Sets and removes SCRAM credentials (KIP-554, Kafka 2.7), at the controller. Options:
+ * request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_ALTERUSERSCRAMCREDENTIALS_RESULT.
+ *
+ * Passwords are not sent: the call derives the salted password of each credential, which takes
+ * milliseconds. It fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for no alterations, and for an
+ * alteration without a user or mechanism, or one that sets an empty password or iterations out of
+ * range.
+ */
+RD_EXPORT void
+rd_kafka_AlterUserScramCredentials(rd_kafka_t *rk,
+                                   rd_kafka_UserScramCredentialAlteration_t **alterations,
+                                   size_t alteration_cnt,
+                                   const rd_kafka_AdminOptions_t *options,
+                                   rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of AlterUserScramCredentials; NULL for other events. */
+RD_EXPORT const rd_kafka_AlterUserScramCredentials_result_t *
+rd_kafka_event_AlterUserScramCredentials_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns a result for each user, in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_AlterUserScramCredentials_result_response_t **rd_kafka_AlterUserScramCredentials_result_responses(
+    const rd_kafka_AlterUserScramCredentials_result_t *result,
+    size_t *cntp);
+
+/** Returns the user, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_AlterUserScramCredentials_result_response_user(
+    const rd_kafka_AlterUserScramCredentials_result_response_t *response);
+
+/** Returns the user's error, which belongs to the result; its code is 0 for success. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_AlterUserScramCredentials_result_response_error(
+    const rd_kafka_AlterUserScramCredentials_result_response_t *response);
+
+
+/* ==========================================================================
+ *  31. VOCABULARY OF FURTHER SERVICES
+ *
+ *  Types and constants of services that the library does not offer yet: share groups (KIP-932).
+ *  They are here so that programs that mention them compile. What is not declared in this header
+ *  cannot be called.
+ * ========================================================================== */
+
+/* -- Administration -- */
+
+/** A listing of groups. */
+typedef struct rd_kafka_ListConsumerGroupsResult_s rd_kafka_ListConsumerGroupsResult_t;
 
 /* -- Share groups -- */
 

@@ -42,13 +42,17 @@
 /// Administration of topics, settings and groups.
 pub mod admin {
     pub use ottla_core::admin::{
-        AclOperation, AdminResult, AlterConfigs, AlterConsumerGroupOffsets, AlterOp, ClusterDescription, ConfigChange,
-        ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
-        CreatePartitions, CreateTopics, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics,
-        DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeTopics, Group, GroupDescription,
+        AclBinding, AclFilter, AclOperation, AclResourceType, AdminResult, AlterConfigs, AlterConsumerGroupOffsets,
+        AlterOp, AlterUserScramCredentials, ClusterDescription, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery,
+        ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreateAcls, CreatePartitions, CreateTopics,
+        DeleteAcls, DeleteAclsResult, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics,
+        DeletedAcl, DescribeAcls, DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeTopics,
+        DescribeUserScramCredentials, ElectLeaders, ElectionResult, ElectionType, Group, GroupDescription,
         GroupListing, GroupResult, IncrementalAlterConfigs, ListConsumerGroupOffsets, ListConsumerGroups, ListGroups,
         ListOffsets, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options,
-        PartitionDescription, ResourceResult, ResourceType, TopicDescription, TopicResult,
+        PartitionDescription, PatternType, PermissionType, ResourceResult, ResourceType, ScramAlteration,
+        ScramCredentialInfo, ScramMechanism, ScramUpsertion, TopicDescription, TopicResult, UserScramCredentials,
+        UserScramResult,
     };
 }
 

@@ -190,6 +190,11 @@ pub(super) fn error_handle(error: Option<&Error>) -> Option<Box<ErrorHandle>> {
     error.map(|error| ErrorHandle::from_error(error).0)
 }
 
+/// Returns the handle of an error, with code 0 for success.
+pub(super) fn always_error(error: Option<&Error>) -> Box<ErrorHandle> {
+    error_handle(error).unwrap_or_else(|| ErrorHandle::new(ErrorCode::NO_ERROR, "").0)
+}
+
 /// Returns the address of a handle, NULL for none.
 pub(super) fn address<T>(handle: Option<&T>) -> *const T {
     handle.map_or(std::ptr::null(), std::ptr::from_ref)

@@ -43,8 +43,10 @@ fn alter(w: &mut World, alterations: Vec<ScramAlteration>) -> Vec<(String, Error
     results.map(|r| (r.user, r.error.map_or(OK, |e| e.code))).collect()
 }
 
-/// Returns the mechanisms and iterations of users, or their error codes.
-fn describe(w: &mut World, users: &[&str]) -> Vec<(String, Result<Vec<(i8, i32)>, ErrorCode>)> {
+/// A user with the mechanism and iterations of each credential, or the error code.
+type Described = (String, Result<Vec<(i8, i32)>, ErrorCode>);
+
+fn describe(w: &mut World, users: &[&str]) -> Vec<Described> {
     let operation = DescribeUserScramCredentials {
         users: users.iter().map(|user| (*user).to_owned()).collect(),
     };
