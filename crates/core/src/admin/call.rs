@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use ottla_protocol::ApiKey;
 
-use super::leaders::{Found, Leaders, Place};
+use super::coordinators::{self, Coordinators};
+use super::leaders::{self, Leaders};
+use super::lookups::Place;
 use super::node::Node;
 use super::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict};
 use super::retry::{Consequence, consequence};
@@ -19,9 +21,9 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{AdminResult, Event, Queue};
 use crate::log::DebugContexts;
 use crate::reply::Reply;
-use crate::request::{Attempts, PendingRequest, ReadyBroker, Target, response_timeout};
+use crate::request::{Attempts, CoordinatorType, PendingRequest, ReadyBroker, Target, response_timeout};
 use crate::sys::{Instant, earliest};
-use crate::types::{NodeId, TopicPartition};
+use crate::types::NodeId;
 
 /// The destination of a call's result.
 #[derive(Debug)]
@@ -130,6 +132,8 @@ pub(super) struct Call<O: Operation> {
     in_flight: BTreeMap<u64, Asked<O::Key>>,
     done: BTreeMap<O::Key, Ending<O::Row>>,
     leaders: Leaders,
+    groups: Coordinators,
+    transactional_ids: Coordinators,
 }
 
 /// The keys that can be sent on a connection now, in one kind of request.
@@ -148,6 +152,8 @@ impl<O: Operation> Call<O> {
             in_flight: BTreeMap::new(),
             done: BTreeMap::new(),
             leaders: Leaders::default(),
+            groups: Coordinators::new(CoordinatorType::Group),
+            transactional_ids: Coordinators::new(CoordinatorType::Transaction),
         }
     }
 
@@ -192,7 +198,19 @@ impl<O: Operation> Call<O> {
                 continue;
             }
             let broker = match &open.target {
-                Target::Leader(partition) => Ok(leader_connection(ctx, &mut self.leaders, partition, &mut open.lookup)),
+                Target::Leader(partition) => {
+                    let leader = self.leaders.leader(partition);
+                    let want = || self.leaders.want(partition);
+                    Ok(node_connection(ctx, leader, want, &mut open.lookup))
+                }
+                Target::Coordinator(kind, name) => {
+                    let coordinators = match kind {
+                        CoordinatorType::Group => &mut self.groups,
+                        CoordinatorType::Transaction => &mut self.transactional_ids,
+                    };
+                    let node = coordinators.coordinator(name);
+                    Ok(node_connection(ctx, node, || coordinators.want(name), &mut open.lookup))
+                }
                 target => router.connection(ctx, cluster, target, &mut open.lookup),
             };
             match broker {
@@ -327,6 +345,8 @@ impl<O: Operation> Call<O> {
                 Consequence::Elsewhere => {
                     match &open.target {
                         Target::Leader(partition) => self.leaders.forget(partition),
+                        Target::Coordinator(CoordinatorType::Group, name) => self.groups.forget(name),
+                        Target::Coordinator(_, name) => self.transactional_ids.forget(name),
                         target => router.refresh(ctx, cluster, target),
                     }
                     self.retry(ctx, key, open, error);
@@ -335,24 +355,54 @@ impl<O: Operation> Call<O> {
         }
     }
 
-    /// Applies a response about leaders to the keys that wait for one.
-    fn on_leaders(&mut self, ctx: &mut Ctx<'_>, found: &Found) {
-        let mut refused = Vec::new();
-        for (key, open) in &mut self.open {
-            let Target::Leader(partition) = &open.target else {
-                continue;
-            };
-            match self.leaders.take(ctx.now, found, partition) {
-                Place::Other | Place::Led => {}
-                Place::Pending(error) => {
-                    self.leaders.forget(partition);
-                    open.pending.retry(ctx, error);
-                }
-                Place::Refused(error) => refused.push((key.clone(), error)),
+    /// Handles the outcome of a look-up.
+    fn on_lookup(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, of: (BrokerKey, u64, Outcome)) {
+        let id = of.1;
+        if self.leaders.is_in_flight(id) {
+            if let Some(found) = self.leaders.on_outcome(ctx, cluster, of) {
+                self.on_leaders(ctx, &found);
             }
+        } else if self.groups.is_in_flight(id) {
+            if let Some(found) = self.groups.on_outcome(ctx, cluster, of) {
+                self.on_coordinators(ctx, CoordinatorType::Group, &found);
+            }
+        } else if let Some(found) = self.transactional_ids.on_outcome(ctx, cluster, of) {
+            self.on_coordinators(ctx, CoordinatorType::Transaction, &found);
         }
-        for (key, error) in refused {
-            self.end(key, Ending::Row(Err(error)));
+    }
+
+    /// Applies a response about leaders to the keys that wait for one.
+    fn on_leaders(&mut self, ctx: &mut Ctx<'_>, found: &leaders::Found) {
+        let now = ctx.now;
+        let places = self.open.iter().filter_map(|(key, open)| match &open.target {
+            Target::Leader(partition) => Some((key.clone(), self.leaders.take(now, found, partition))),
+            _ => None,
+        });
+        let places = places.collect();
+        self.on_places(ctx, places);
+    }
+
+    /// Applies a response about coordinators to the keys that wait for one.
+    fn on_coordinators(&mut self, ctx: &mut Ctx<'_>, of: CoordinatorType, found: &coordinators::Found) {
+        let places = self.open.iter().filter_map(|(key, open)| match &open.target {
+            Target::Coordinator(kind, name) if *kind == of => Some((key.clone(), found.place(name))),
+            _ => None,
+        });
+        let places = places.collect();
+        self.on_places(ctx, places);
+    }
+
+    fn on_places(&mut self, ctx: &mut Ctx<'_>, places: Vec<(O::Key, Place)>) {
+        for (key, place) in places {
+            match place {
+                Place::Other | Place::Found => {}
+                Place::Pending(error) => {
+                    if let Some(open) = self.open.get_mut(&key) {
+                        open.pending.retry(ctx, error);
+                    }
+                }
+                Place::Refused(error) => self.end(key, Ending::Row(Err(error))),
+            }
         }
     }
 
@@ -404,16 +454,16 @@ impl<O: Operation> Call<O> {
     }
 }
 
-/// Returns the connection to a partition's leader if it accepts a request. Otherwise starts what is missing: the look-up or
-/// the connection. While the leader is not connected, look-ups follow at the intervals of `lookup`.
-fn leader_connection(
+/// Returns the connection to a leader or coordinator if it accepts a request. Otherwise starts what is missing: the look-up,
+/// by `want`, or the connection. While the broker is not connected, look-ups follow at the intervals of `lookup`.
+fn node_connection(
     ctx: &mut Ctx<'_>,
-    leaders: &mut Leaders,
-    partition: &TopicPartition,
+    node: Option<NodeId>,
+    mut want: impl FnMut(),
     lookup: &mut Attempts,
 ) -> Option<ReadyBroker> {
-    let Some(node) = leaders.leader(partition) else {
-        leaders.want(partition);
+    let Some(node) = node else {
+        want();
         return None;
     };
     let key = BrokerKey::general(node);
@@ -422,7 +472,7 @@ fn leader_connection(
         Ready::Busy => return None,
         // The first attempt to connect precedes another look-up.
         Ready::Connecting if lookup.failed() == 0 => {}
-        Ready::Connecting | Ready::Unknown if lookup.is_due(ctx.now) => leaders.want(partition),
+        Ready::Connecting | Ready::Unknown if lookup.is_due(ctx.now) => want(),
         Ready::Connecting | Ready::Unknown => return None,
     }
     lookup.back_off(ctx);
@@ -492,6 +542,8 @@ impl<O: Operation> AnyCall for Call<O> {
             self.send(ctx, router, &broker, &keys);
         }
         self.leaders.poll(ctx, cluster, router);
+        self.groups.poll(ctx, cluster, router);
+        self.transactional_ids.poll(ctx, cluster, router);
         if self.open.is_empty() && self.in_flight.is_empty() && self.each_broker.is_none() {
             self.deliver();
             return None;
@@ -501,11 +553,15 @@ impl<O: Operation> AnyCall for Call<O> {
             lookup.map_or(open.pending.wake(ctx.now), |at| at.min(open.pending.wake(ctx.now)))
         });
         let wake = attempts.min().unwrap_or(self.deadline).min(self.deadline);
-        earliest(Some(wake), self.leaders.wake(ctx.now))
+        let coordinators = earliest(self.groups.wake(ctx.now), self.transactional_ids.wake(ctx.now));
+        earliest(Some(wake), earliest(self.leaders.wake(ctx.now), coordinators))
     }
 
     fn is_in_flight(&self, id: u64) -> bool {
-        self.in_flight.contains_key(&id) || self.leaders.is_in_flight(id)
+        self.in_flight.contains_key(&id)
+            || self.leaders.is_in_flight(id)
+            || self.groups.is_in_flight(id)
+            || self.transactional_ids.is_in_flight(id)
     }
 
     fn on_outcome(
@@ -516,10 +572,7 @@ impl<O: Operation> AnyCall for Call<O> {
         (key, id, outcome): (BrokerKey, u64, Outcome),
     ) {
         let Some(asked) = self.in_flight.remove(&id) else {
-            if let Some(found) = self.leaders.on_outcome(ctx, cluster, (key, id, outcome)) {
-                self.on_leaders(ctx, &found);
-            }
-            return;
+            return self.on_lookup(ctx, cluster, (key, id, outcome));
         };
         let is_repeatable = self.operation.is_repeatable(&self.options);
         match outcome {

@@ -67,22 +67,11 @@ impl Admin {
             wake = earliest(wake, again);
             again.is_some()
         });
-        if self.calls.is_empty() {
-            self.router.forget_coordinators();
-        }
-        earliest(wake, self.router.wake(ctx.now))
-    }
-
-    /// Handles a connection that has failed or was closed.
-    pub fn on_connection_down(&mut self, ctx: &mut Ctx<'_>, key: BrokerKey, error: Option<&Error>) {
-        self.router.on_connection_down(ctx, key, error);
+        wake
     }
 
     /// Handles the outcome of a request of this manager.
     pub fn on_outcome(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, key: BrokerKey, id: u64, outcome: Outcome) {
-        if self.router.on_outcome(ctx, key, id, &outcome) {
-            return;
-        }
         if let Some(call) = self.calls.values_mut().find(|call| call.is_in_flight(id)) {
             call.on_outcome(ctx, cluster, &mut self.router, (key, id, outcome));
         }

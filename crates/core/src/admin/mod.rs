@@ -5,7 +5,8 @@
 //! - `operation`: the interface of an [`Operation`]: its keys, their brokers, its requests, the verdicts of responses;
 //! - `call`: the engine that runs a call of any operation. It groups keys by broker, repeats requests for the keys that are
 //!   open, keeps the deadline, and delivers the result in the caller's order;
-//! - `leaders`: the leaders of a call's partitions; controller and coordinators come from the router;
+//! - `leaders`, `coordinators`: the brokers of a call's partitions and groups, looked up many at a time (`lookups`); the
+//!   controller comes from the router;
 //! - `retry`: the errors of brokers after which a key is asked again;
 //! - `ops`: one file for each operation.
 //!
@@ -13,7 +14,9 @@
 //! [`AdminResult`](crate::event::AdminResult) in an event.
 
 mod call;
+mod coordinators;
 mod leaders;
+mod lookups;
 mod manager;
 mod node;
 mod operation;

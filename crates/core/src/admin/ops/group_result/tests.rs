@@ -301,3 +301,67 @@ fn each_group_has_its_error() {
     let codes: Vec<_> = groups.iter().map(|g| g.error.as_ref().map(|e| e.code)).collect();
     assert_eq!(codes, [Some(ErrorCode::L_TIMED_OUT); 2]);
 }
+
+// ---------------------------------------------------------------- coordinators
+
+#[test]
+fn coordinators_of_many_groups_are_looked_up_in_one_request() {
+    let mut w = world();
+    let names: Vec<String> = (0..1000).map(|i| format!("group-{i}")).collect();
+    let operation = DescribeConsumerGroups {
+        groups: names.clone(),
+        ..DescribeConsumerGroups::default()
+    };
+    let groups = w.ask(operation).unwrap();
+    let described: Vec<&String> = groups.iter().map(|g| &g.group_id).collect();
+    assert_eq!(described, names.iter().collect::<Vec<_>>());
+    assert!(groups.iter().all(|g| g.error.is_none() && g.state == "Dead"));
+    assert_eq!(w.count(ApiKey::FIND_COORDINATOR), 1);
+    // One of each kind for each of the three coordinators.
+    assert_eq!(w.count(ApiKey::CONSUMER_GROUP_DESCRIBE), 3);
+    assert_eq!(w.count(ApiKey::DESCRIBE_GROUPS), 3);
+}
+
+#[test]
+fn old_brokers_are_asked_for_one_coordinator_at_a_time() {
+    let mut w = world();
+    w.brokers().set_api_versions(ApiKey::FIND_COORDINATOR, Some((0, 3)));
+    let groups = w.ask(describe(&["b", "a", "c"])).unwrap();
+    let nodes: Vec<_> = groups.iter().map(|g| g.coordinator.as_ref().map(|n| n.id.0)).collect();
+    assert_eq!(nodes, [Some(2), Some(1), Some(3)]);
+    assert_eq!(w.count(ApiKey::FIND_COORDINATOR), 3);
+}
+
+#[test]
+fn errors_of_look_ups_are_awaited_or_belong_to_the_group() {
+    let mut w = world();
+    w.fail_next(ApiKey::FIND_COORDINATOR, &[BrokerError::COORDINATOR_NOT_AVAILABLE; 2]);
+    let groups = w.ask(describe(&["a"])).unwrap();
+    assert!(groups[0].error.is_none());
+    assert_eq!(w.count(ApiKey::FIND_COORDINATOR), 3);
+    w.fail_next(ApiKey::FIND_COORDINATOR, &[BrokerError::GROUP_AUTHORIZATION_FAILED]);
+    let groups = w.ask(describe(&["b"])).unwrap();
+    let code = groups[0].error.as_ref().map(|e| e.code);
+    assert_eq!(code, Some(ErrorCode::GROUP_AUTHORIZATION_FAILED));
+}
+
+#[test]
+fn a_frozen_broker_does_not_delay_a_look_up_for_long() {
+    let mut w = world();
+    w.ask(describe(&["a"])).unwrap();
+    w.fault_next(ApiKey::FIND_COORDINATOR, FaultAction::Hang);
+    let begun = w.now;
+    let groups = w.ask(describe(&["b"])).unwrap();
+    assert!(groups[0].error.is_none(), "{groups:?}");
+    assert!(w.now.since(begun).as_millis() < 5000);
+}
+
+#[test]
+fn a_coordinator_that_is_gone_is_looked_up_again() {
+    let mut w = world();
+    w.ask(describe(&["b"])).unwrap();
+    w.take_down(&[2]);
+    w.brokers().set_coordinator(CoordinatorKind::Group, "b", BrokerId(3));
+    let groups = w.ask(describe(&["b"])).unwrap();
+    assert_eq!(groups[0].coordinator.as_ref().map(|n| n.id.0), Some(3));
+}
