@@ -147,9 +147,26 @@ static void describe_topics(void) {
         rd_kafka_TopicCollection_t *topics  = rd_kafka_TopicCollection_of_topic_names(names, 2);
         const rd_kafka_TopicPartitionInfo_t **partitions;
         const rd_kafka_TopicDescription_t **found;
+        const rd_kafka_AclOperation_t *operations;
+        rd_kafka_AdminOptions_t *options;
         const rd_kafka_Node_t **nodes;
         rd_kafka_event_t *event;
         size_t cnt = 0, node_cnt = 0, i;
+
+        /* With the operations that the client may perform. */
+        options = rd_kafka_AdminOptions_new(cluster, RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+        CHECK(!rd_kafka_AdminOptions_set_include_authorized_operations(options, 1));
+        rd_kafka_DescribeTopics(cluster, topics, options, queue);
+        rd_kafka_AdminOptions_destroy(options);
+        event = result_of(RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT, "DescribeTopicsResult",
+                          RD_KAFKA_RESP_ERR_NO_ERROR, NULL);
+        found = rd_kafka_DescribeTopics_result_topics(rd_kafka_event_DescribeTopics_result(event), &cnt);
+        REQUIRE(found != NULL && cnt == 2);
+        operations = rd_kafka_TopicDescription_authorized_operations(found[0], &cnt);
+        REQUIRE(operations != NULL && cnt == 8);
+        CHECK_INT(operations[0], RD_KAFKA_ACL_OPERATION_READ);
+        CHECK_INT(operations[7], RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS);
+        rd_kafka_event_destroy(event);
 
         rd_kafka_DescribeTopics(cluster, topics, NULL, queue);
         rd_kafka_TopicCollection_destroy(topics);

@@ -2,6 +2,25 @@
 
 use std::collections::BTreeSet;
 
+/// Returns the bit field of these operations (KIP-430).
+const fn bits(operations: &[i8]) -> i32 {
+    let mut bits = 0;
+    let mut rest = operations;
+    while let [operation, others @ ..] = rest {
+        bits |= 1 << *operation;
+        rest = others;
+    }
+    bits
+}
+
+/// The operations on topics: read, write, create, delete, alter, describe, describe and alter configs. Clients may perform
+/// all, as without an authorizer.
+pub(crate) const TOPIC_OPERATIONS: i32 = bits(&[3, 4, 5, 6, 7, 8, 10, 11]);
+/// The operations on groups: read, delete, describe, describe and alter configs.
+pub(crate) const GROUP_OPERATIONS: i32 = bits(&[3, 6, 8, 10, 11]);
+/// The operations on the cluster: create, alter, describe, cluster action, describe and alter configs, idempotent write.
+pub(crate) const CLUSTER_OPERATIONS: i32 = bits(&[5, 7, 8, 9, 10, 11, 12]);
+
 /// An access control entry, with the protocol's numbers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Acl {

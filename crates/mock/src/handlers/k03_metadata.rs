@@ -10,7 +10,10 @@
 //! UNKNOWN_TOPIC_OR_PARTITION until the delay is over, as on a Kafka broker. All brokers return the same metadata,
 //! except those whose metadata is held back.
 //!
-//! Omitted: authorized operations, which are always unknown (the number for that is returned), and internal topics.
+//! From version 8 on the operations that the client may perform are returned if requested: all, whatever the access control
+//! entries.
+//!
+//! Omitted: internal topics.
 
 use std::collections::BTreeSet;
 
@@ -18,6 +21,7 @@ use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, Metad
 use ottla_protocol::{ErrorCode, Uuid};
 
 use super::handler::{Answer, AnswerOf, Handler};
+use crate::acls::{CLUSTER_OPERATIONS, TOPIC_OPERATIONS};
 use crate::cluster::Cluster;
 use crate::metadata::{all_topics, describe_topic, failed_topic, without_topics};
 use crate::request::Context;
@@ -34,6 +38,7 @@ impl Handler for Metadata {
         if context.version < 12 && request.topics.iter().flatten().any(by_id) {
             return Self::refuse(cluster, context, request, ErrorCode::INVALID_REQUEST);
         }
+        let operations = Operations::of(context, &request);
         let may_create = cluster.state.config.auto_create_topics && request.allow_auto_topic_creation;
         if let Some(old) = cluster
             .state
@@ -41,7 +46,8 @@ impl Handler for Metadata {
             .get(context.broker)
             .and_then(|b| b.held_metadata.clone())
         {
-            return Answer::Respond(from_snapshot(cluster, context, old, request.topics, may_create));
+            let response = from_snapshot(cluster, context, old, request.topics, may_create);
+            return Answer::Respond(operations.add_to(response));
         }
         let topics = match request.topics {
             None => all_topics(&cluster.state),
@@ -53,10 +59,10 @@ impl Handler for Metadata {
                 topics.map(|t| one_topic(cluster, t, may_create)).collect()
             }
         };
-        Answer::Respond(MetadataResponse {
+        Answer::Respond(operations.add_to(MetadataResponse {
             topics,
             ..without_topics_for(cluster, context)
-        })
+        }))
     }
 
     fn refuse(cluster: &Cluster, context: &Context, request: MetadataRequest, error: ErrorCode) -> AnswerOf<Self> {
@@ -83,6 +89,33 @@ impl Handler for Metadata {
             error_code: error.0,
             ..base
         })
+    }
+}
+
+/// The authorized operations that a request asks for.
+struct Operations {
+    of_cluster: bool,
+    of_topics: bool,
+}
+
+impl Operations {
+    fn of(context: &Context, request: &MetadataRequest) -> Self {
+        Operations {
+            of_cluster: request.include_cluster_authorized_operations && (8..=10).contains(&context.version),
+            of_topics: request.include_topic_authorized_operations && context.version >= 8,
+        }
+    }
+
+    fn add_to(self, mut response: MetadataResponse) -> MetadataResponse {
+        if self.of_cluster {
+            response.cluster_authorized_operations = CLUSTER_OPERATIONS;
+        }
+        if self.of_topics {
+            for topic in response.topics.iter_mut().filter(|topic| topic.error_code == 0) {
+                topic.topic_authorized_operations = TOPIC_OPERATIONS;
+            }
+        }
+        response
     }
 }
 

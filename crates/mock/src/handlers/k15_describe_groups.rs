@@ -3,7 +3,9 @@
 //! State, protocol and members of groups; metadata and assignments of stable groups only. An unknown group, or one of
 //! the consumer protocol, is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR per group.
 //!
-//! Omitted: authorized operations (the number for "unknown" is returned), the clients' hosts (127.0.0.1 is returned).
+//! The operations that the client may perform are returned if requested (version 3 and later): all.
+//!
+//! Omitted: the clients' hosts (127.0.0.1 is returned).
 
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
@@ -12,6 +14,7 @@ use ottla_protocol::api::describe_groups::{
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
+use crate::acls::GROUP_OPERATIONS;
 use crate::cluster::Cluster;
 use crate::groups::{ClassicGroup, GroupState, Membership};
 use crate::request::Context;
@@ -35,10 +38,16 @@ fn respond(
     request: DescribeGroupsRequest,
     describe: impl Fn(&str) -> DescribedGroup,
 ) -> Answer<DescribeGroupsResponse> {
+    let include = request.include_authorized_operations;
     let groups = request.groups.into_iter();
-    let groups = groups.map(|id| DescribedGroup {
-        group_id: id.clone(),
-        ..describe(&id)
+    let groups = groups.map(|id| {
+        let described = describe(&id);
+        let is_included = include && described.error_code == 0;
+        DescribedGroup {
+            group_id: id.clone(),
+            authorized_operations: if is_included { GROUP_OPERATIONS } else { i32::MIN },
+            ..described
+        }
     });
     Answer::Respond(DescribeGroupsResponse {
         throttle_time_ms: context.throttle_time_ms,

@@ -3,12 +3,13 @@
 //! Cluster id, controller and the brokers that are up. From version 1 on the endpoint type must be 1 (brokers), else
 //! UNSUPPORTED_ENDPOINT_TYPE; from version 2 on brokers that are down are listed as fenced if requested.
 //!
-//! Omitted: authorized operations; the response has `i32::MIN` ("unknown").
+//! The operations that the client may perform are returned if requested: all.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::describe_cluster::{DescribeClusterBroker, DescribeClusterRequest, DescribeClusterResponse};
 
 use super::handler::{Answer, AnswerOf, Handler};
+use crate::acls::CLUSTER_OPERATIONS;
 use crate::cluster::Cluster;
 use crate::request::Context;
 
@@ -42,6 +43,10 @@ impl Handler for DescribeCluster {
             cluster_id: cluster.state.cluster_id.clone(),
             controller_id: cluster.state.brokers.controller().0,
             brokers: brokers.collect(),
+            cluster_authorized_operations: match request.include_cluster_authorized_operations {
+                true => CLUSTER_OPERATIONS,
+                false => i32::MIN,
+            },
             ..Default::default()
         })
     }

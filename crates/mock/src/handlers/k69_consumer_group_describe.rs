@@ -4,7 +4,9 @@
 //! from version 1 on with the member's protocol. Errors per group: INVALID_GROUP_ID, NOT_COORDINATOR,
 //! GROUP_ID_NOT_FOUND also for groups of the classic protocol.
 //!
-//! Omitted: authorized operations (the number for "unknown" is returned), the clients' hosts (127.0.0.1 is returned).
+//! The operations that the client may perform are returned if requested: all.
+//!
+//! Omitted: the clients' hosts (127.0.0.1 is returned).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_describe::{
@@ -12,6 +14,7 @@ use ottla_protocol::api::consumer_group_describe::{
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
+use crate::acls::GROUP_OPERATIONS;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::groups::{ConsumerMember, Membership, Partitions, by_topic};
@@ -41,13 +44,19 @@ fn respond(
     request: ConsumerGroupDescribeRequest,
     describe: impl Fn(&str) -> Result<DescribedGroup, ApiError>,
 ) -> Answer<ConsumerGroupDescribeResponse> {
+    let include = request.include_authorized_operations;
     let groups = request.group_ids.into_iter().map(|group_id| {
         let described = describe(&group_id).unwrap_or_else(|refusal| DescribedGroup {
             error_code: refusal.error.0,
             error_message: Some(refusal.message),
             ..Default::default()
         });
-        DescribedGroup { group_id, ..described }
+        let is_included = include && described.error_code == 0;
+        DescribedGroup {
+            group_id,
+            authorized_operations: if is_included { GROUP_OPERATIONS } else { i32::MIN },
+            ..described
+        }
     });
     Answer::Respond(ConsumerGroupDescribeResponse {
         throttle_time_ms: context.throttle_time_ms,

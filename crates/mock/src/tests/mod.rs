@@ -12,6 +12,7 @@ mod offsets;
 mod produce;
 mod rules;
 mod sasl;
+mod security;
 mod tcp_server;
 mod telemetry;
 mod transactions;

@@ -135,6 +135,11 @@ mod tests {
                 w.disconnect(3);
                 w.run_ms(2000);
             }
+            let call = DescribeCluster {
+                include_authorized_operations: true,
+            };
+            let operations = w.ask(call).unwrap().authorized_operations.map(|list| list.len());
+            assert_eq!(operations, Some(7));
             let cluster = w.ask(DescribeCluster::default()).unwrap();
             let ids: Vec<(i32, u16)> = cluster.nodes.iter().map(|n| (n.id.0, n.port)).collect();
             assert_eq!(ids, [(1, 9001), (2, 9002), (3, 9003)]);
@@ -142,7 +147,7 @@ mod tests {
             assert!(cluster.cluster_id.is_some_and(|id| !id.is_empty()));
             assert!(cluster.authorized_operations.is_none());
         }
-        assert_eq!(w.count(ApiKey::DESCRIBE_CLUSTER), 1);
+        assert_eq!(w.count(ApiKey::DESCRIBE_CLUSTER), 2);
     }
 
     #[test]

@@ -201,6 +201,26 @@ mod tests {
     }
 
     #[test]
+    fn authorized_operations_are_returned_if_requested() {
+        let mut w = World::producer(&[], &[]);
+        w.add_topic("t", &[1]);
+        let call = DescribeTopics {
+            include_authorized_operations: true,
+            ..describe(&["t", "nowhere"])
+        };
+        let topics = w.ask(call.clone()).unwrap();
+        let operations = topics[0].authorized_operations.as_ref();
+        let operations: Option<Vec<i8>> = operations.map(|list| list.iter().map(|o| o.0).collect());
+        assert_eq!(operations, Some(vec![3, 4, 5, 6, 7, 8, 10, 11]));
+        assert!(topics[1].authorized_operations.is_none());
+        w.brokers().set_api_versions(ApiKey::METADATA, Some((0, 7)));
+        w.disconnect(1);
+        w.run_ms(1000);
+        let error = w.ask(call).unwrap_err();
+        assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE, "{error}");
+    }
+
+    #[test]
     fn a_lost_response_and_a_topic_without_leaders_yet_are_asked_again() {
         let mut w = World::producer(&[("retry.backoff.ms", "10")], &[]);
         w.add_topic("t", &[1]);

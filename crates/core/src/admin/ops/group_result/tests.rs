@@ -270,6 +270,13 @@ fn groups_are_described_by_their_coordinators_in_the_order_of_the_call() {
         assert!(groups.iter().all(|g| g.error.is_none()), "{groups:?}");
         let states: Vec<&str> = groups.iter().map(|g| &*g.state).collect();
         assert_eq!(states, ["Empty", "Stable", "Dead"]);
+        assert!(groups.iter().all(|g| g.authorized_operations.is_none()));
+        let authorized = w.ask(DescribeConsumerGroups {
+            include_authorized_operations: true,
+            ..describe(&["b"])
+        });
+        let operations = authorized.unwrap()[0].authorized_operations.as_ref().map(Vec::len);
+        assert_eq!(operations, Some(5));
         let coordinator = |g: &GroupDescription| g.coordinator.as_ref().map(|n| (n.id.0, n.port));
         assert_eq!(coordinator(&groups[0]), Some((3, 9003)));
         assert_eq!(coordinator(&groups[1]), Some((2, 9002)));
