@@ -131,6 +131,10 @@ static void entries_and_filters_are_checked(void) {
         refused(RD_KAFKA_EVENT_CREATEACLS_RESULT, "CreateAclsResult", NULL);
         rd_kafka_AclBinding_destroy(acl);
         rd_kafka_AclBinding_destroy(NULL);
+        rd_kafka_DescribeAcls(cluster, NULL, NULL, queue);
+        refused(RD_KAFKA_EVENT_DESCRIBEACLS_RESULT, "DescribeAclsResult", NULL);
+        rd_kafka_ElectLeaders(cluster, NULL, NULL, queue);
+        refused(RD_KAFKA_EVENT_ELECTLEADERS_RESULT, "ElectLeadersResult", NULL);
         rd_kafka_CreateAcls(cluster, NULL, 0, NULL, queue);
         refused(RD_KAFKA_EVENT_CREATEACLS_RESULT, "CreateAclsResult", NULL);
         rd_kafka_DeleteAcls(cluster, NULL, 0, NULL, queue);

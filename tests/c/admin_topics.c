@@ -207,6 +207,10 @@ static void bad_descriptions_are_refused(void) {
 
         CHECK(rd_kafka_TopicCollection_of_topic_names(null, 2) == NULL);
         rd_kafka_TopicCollection_destroy(NULL);
+        rd_kafka_DescribeTopics(cluster, NULL, NULL, queue);
+        refused(RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT, "DescribeTopicsResult", NULL);
+        rd_kafka_ListOffsets(cluster, NULL, NULL, queue);
+        refused(RD_KAFKA_EVENT_LISTOFFSETS_RESULT, "ListOffsetsResult", NULL);
         topics = rd_kafka_TopicCollection_of_topic_names(twice, 2);
         rd_kafka_DescribeTopics(cluster, topics, NULL, queue);
         refused(RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT, "DescribeTopicsResult",

@@ -1,6 +1,7 @@
 //! DescribeAcls: the call and its result.
 
 use ottla_core::admin::{AclBinding, DescribeAcls};
+use ottla_core::error::Error;
 
 use super::acl::AclBindingHandle;
 use super::call::{begin, results};
@@ -12,9 +13,10 @@ use crate::queue::QueueHandle;
 exports! {
     /// Describes the access control entries that match a filter.
     fn rd_kafka_DescribeAcls(
-        rk: &Handle, filter: &AclBindingHandle, options: Option<&AdminOptions>, queue: &QueueHandle,
+        rk: &Handle, filter: Option<&AclBindingHandle>, options: Option<&AdminOptions>, queue: &QueueHandle,
     ) {
-        begin(rk, Ok(DescribeAcls(filter.filter())), options, queue);
+        let filter = filter.map(AclBindingHandle::filter).ok_or_else(|| Error::invalid_arg("The filter is NULL"));
+        begin(rk, filter.map(DescribeAcls), options, queue);
     }
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char};
 
 use ottla_core::admin::{DescribeTopics, PartitionDescription, TopicDescription};
+use ottla_core::error::Error;
 
 use super::call::{begin, results};
 use super::common::{Pointers, address, error_handle, texts};
@@ -107,13 +108,14 @@ exports! {
 
     /// Describes topics.
     fn rd_kafka_DescribeTopics(
-        rk: &Handle, topics: &CollectionHandle, options: Option<&AdminOptions>, queue: &QueueHandle,
+        rk: &Handle, topics: Option<&CollectionHandle>, options: Option<&AdminOptions>, queue: &QueueHandle,
     ) {
-        let operation = DescribeTopics {
+        let topics = topics.ok_or_else(|| Error::invalid_arg("The topics are NULL"));
+        let operation = topics.map(|topics| DescribeTopics {
             topics: topics.names.clone(),
             include_authorized_operations: options.is_some_and(|options| options.include_authorized_operations),
-        };
-        begin(rk, Ok(operation), options, queue);
+        });
+        begin(rk, operation, options, queue);
     }
 
     /// Returns the partitions, owned by the result.

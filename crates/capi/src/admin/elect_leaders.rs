@@ -61,9 +61,10 @@ exports! {
 
     /// Elects leaders.
     fn rd_kafka_ElectLeaders(
-        rk: &Handle, election: &ElectLeadersHandle, options: Option<&AdminOptions>, queue: &QueueHandle,
+        rk: &Handle, election: Option<&ElectLeadersHandle>, options: Option<&AdminOptions>, queue: &QueueHandle,
     ) {
-        begin(rk, election.operation(), options, queue);
+        let election = election.ok_or_else(|| Error::invalid_arg("The election is NULL"));
+        begin(rk, election.and_then(ElectLeadersHandle::operation), options, queue);
     }
 }
 

@@ -57,9 +57,10 @@ fn specs(list: &PartitionList) -> Result<Vec<(ottla_core::types::TopicPartition,
 exports! {
     /// Looks up offsets.
     fn rd_kafka_ListOffsets(
-        rk: &Handle, partitions: &PartitionList, options: Option<&AdminOptions>, queue: &QueueHandle,
+        rk: &Handle, partitions: Option<&PartitionList>, options: Option<&AdminOptions>, queue: &QueueHandle,
     ) {
-        let operation = specs(partitions).map(|partitions| ListOffsets {
+        let partitions = partitions.ok_or_else(|| Error::invalid_arg("The partitions are NULL"));
+        let operation = partitions.and_then(specs).map(|partitions| ListOffsets {
             partitions,
             read_committed: options.is_some_and(|options| options.read_committed),
         });

@@ -33,7 +33,24 @@ pub(super) struct Leaders {
 /// A response about leaders.
 pub(super) struct Found {
     topics: BTreeSet<Arc<str>>,
-    response: HashMap<String, MetadataResponseTopic>,
+    rows: HashMap<String, TopicRow>,
+}
+
+/// A topic of a response.
+struct TopicRow {
+    error: ErrorCode,
+    /// The leader of each partition, by number; negative for none.
+    leaders: HashMap<i32, i32>,
+}
+
+impl From<MetadataResponseTopic> for TopicRow {
+    fn from(topic: MetadataResponseTopic) -> Self {
+        let partitions = topic.partitions.iter();
+        TopicRow {
+            error: ErrorCode::from(topic.error_code),
+            leaders: partitions.map(|row| (row.partition_index, row.leader_id)).collect(),
+        }
+    }
 }
 
 impl Leaders {
@@ -111,7 +128,9 @@ impl Leaders {
         let rows = response.topics.into_iter();
         Some(Found {
             topics,
-            response: rows.filter_map(|topic| Some((topic.name.clone()?, topic))).collect(),
+            rows: rows
+                .filter_map(|mut topic| Some((topic.name.take()?, topic.into())))
+                .collect(),
         })
     }
 
@@ -138,22 +157,21 @@ impl Leaders {
         if !found.topics.contains(&partition.topic) {
             return Place::Other;
         }
-        let Some(topic) = found.response.get(&*partition.topic) else {
+        let Some(topic) = found.rows.get(&*partition.topic) else {
             return self.missing(now, partition);
         };
-        match ErrorCode::from(topic.error_code) {
+        match topic.error {
             ErrorCode::NO_ERROR => {}
             ErrorCode::UNKNOWN_TOPIC_OR_PART => return self.missing(now, partition),
             code if code.action().is_retriable() => return self.pending(partition, code),
             code => return Place::Refused(code.into()),
         }
         self.missing_since.remove(&partition.topic);
-        let mut rows = topic.partitions.iter();
-        match rows.find(|row| row.partition_index == partition.partition) {
+        match topic.leaders.get(&partition.partition) {
             None => Place::Refused(ErrorCode::L_UNKNOWN_PARTITION.into()),
-            Some(row) if row.leader_id < 0 => self.pending(partition, ErrorCode::LEADER_NOT_AVAILABLE),
-            Some(row) => {
-                self.known.insert(partition.clone(), NodeId(row.leader_id));
+            Some(..0) => self.pending(partition, ErrorCode::LEADER_NOT_AVAILABLE),
+            Some(leader) => {
+                self.known.insert(partition.clone(), NodeId(*leader));
                 Place::Found
             }
         }

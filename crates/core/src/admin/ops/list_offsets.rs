@@ -251,6 +251,22 @@ mod tests {
     }
 
     #[test]
+    fn many_partitions_take_one_look_up_and_one_request_for_each_leader() {
+        let mut w = World::producer(&[], &[]);
+        let leaders: Vec<i32> = (0..3000).map(|i| 1 + i % 3).collect();
+        w.add_topic("t", &leaders);
+        let all: Vec<(i32, OffsetSpec)> = (0..3000).rev().map(|p| (p, OffsetSpec::LATEST)).collect();
+        let before = w.count(ApiKey::METADATA);
+        let found = w.ask(list(&all)).unwrap();
+        assert!(found.iter().all(|row| row.error.is_none() && row.offset == 0));
+        let numbers: Vec<i32> = found.iter().map(|row| row.tp.partition).collect();
+        assert!(numbers.into_iter().eq((0..3000).rev()));
+        assert_eq!(w.count(ApiKey::LIST_OFFSETS), 3);
+        // One of them is the client's own.
+        assert!(w.count(ApiKey::METADATA) - before <= 2);
+    }
+
+    #[test]
     fn duplicates_are_refused() {
         let mut w = world();
         let error = w
