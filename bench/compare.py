@@ -61,11 +61,15 @@ WARM_UPS = 3
 BROKER = {"log.segment.delete.delay.ms": 500}
 
 
-def cluster_of(brokers, port):
-    """Brokers that keep their logs in memory, where there is room: how a disk fares is not what is measured."""
+def memory_logs(name):
+    """Returns a folder in memory for brokers' logs, or none without room: how a disk fares is not what is measured."""
     roomy = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free >= ROOM
-    logs = MEMORY / f"ottla-bench-{port}" if roomy else None
-    return kafka.Cluster(brokers, base_port=port, config=BROKER, logs=logs, listeners=Materials.of)
+    return MEMORY / f"ottla-bench-{name}" if roomy else None
+
+
+def cluster_of(brokers, port):
+    """Returns brokers that keep their logs in memory, where there is room."""
+    return kafka.Cluster(brokers, base_port=port, config=BROKER, logs=memory_logs(port), listeners=Materials.of)
 
 
 class Materials(tls.Materials):

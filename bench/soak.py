@@ -45,7 +45,7 @@ GOES_ON_WITHIN_S = 150
 class Producer:
     """soak_producer in the background, and what it has said so far."""
 
-    def __init__(self, cluster, topic, messages, per_second, properties):
+    def __init__(self, cluster, topic, messages, per_second, properties, follows_credentials=False):
         self.produced = self.reported = 0
         self.retries = self.left = None
         self.errors = []
@@ -56,7 +56,7 @@ class Producer:
         with open(self.log, "wb") as log:
             self.process = support.start(
                 support.compiled(PROGRAM), cluster.bootstrap, topic, messages, per_second, self.reports, *properties,
-                stdout=subprocess.PIPE, stderr=log, text=True)
+                stdout=subprocess.PIPE, stderr=log, text=True, **support.credentials(follows_credentials))
         self.reader = threading.Thread(target=self._read)
         self.reader.start()
 
@@ -73,6 +73,9 @@ class Producer:
                 self.fatal.append(rest)
             else:
                 self.errors.append(rest)
+
+    def set_credentials(self, user, password):
+        support.send_credentials(self.process, user, password)
 
     def alive(self):
         return self.process.poll() is None
@@ -94,7 +97,8 @@ class Producer:
             status = f"still running after {timeout_s} s"
             self.kill()
         self.reader.join()
-        self.process.stdout.close()
+        for pipe in filter(None, (self.process.stdin, self.process.stdout)):
+            pipe.close()
         return status
 
     def kill(self):

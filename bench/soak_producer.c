@@ -14,11 +14,12 @@
  *   retries NUMBER                   requests sent again, when statistics.interval.ms is set
  *   produced NUMBER LEFT             at the end, with what was not reported at all
  *
- * Log lines go to standard error. When the queue is full, or after a fault, the producer falls
+ * Standard input brings new credentials (credentials.h). Log lines go to standard error. When the queue is full, or after a fault, the producer falls
  * behind and then catches up as fast as it can. SIGINT ends the producing early. Exit status: 0
  * when all was reported, 1 when not, 2 when it could not start.
  */
 #include "client.h"
+#include "credentials.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -137,9 +138,10 @@ static struct report *mapped_or_exit(const char *path) {
     return mapped;
 }
 
-static void tell_progress(long produced) {
+static void tell_progress(rd_kafka_t *rk, long produced) {
     static double next_s;
     if (now_s() >= next_s) {
+        take_credentials(rk);
         printf("progress %ld %ld\n", produced, reported);
         fflush(stdout);
         next_s = now_s() + 0.2;
@@ -164,7 +166,7 @@ static int produce(rd_kafka_t *rk, rd_kafka_topic_t *topic, long number) {
             return 0;
         }
         rd_kafka_poll(rk, 50);
-        tell_progress(number);
+        tell_progress(rk, number);
     }
     return 1;
 }
@@ -199,12 +201,12 @@ int main(int argc, char **argv) {
             }
         }
         rd_kafka_poll(rk, 1);
-        tell_progress(number);
+        tell_progress(rk, number);
     }
     double end_s = now_s() + FLUSH_MS / 1000.0;
     while (reported < number && now_s() < end_s) {
         rd_kafka_flush(rk, 200);
-        tell_progress(number);
+        tell_progress(rk, number);
     }
     rd_kafka_poll(rk, 0);
     for (int i = 0; i < KINDS_MAX && kinds[i].times > 0; i++) {

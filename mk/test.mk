@@ -15,7 +15,7 @@ CARGO_DENY := $(if $(shell command -v cargo-deny),,.cache/tools/bin/cargo-deny)
 	@$(CARGO) install -q --locked --version $(CARGO_DENY_VERSION) --root .cache/tools \
 	    --target-dir $(TARGET_DIR)/tools cargo-deny
 
-.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python deny
+.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-sasl deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -48,6 +48,10 @@ soak-kafka: lib
 ## soak-tls: produce MESSAGES (1000000) over mutual TLS over MINUTES (3) while certificates are replaced; read back and check
 soak-tls: lib
 	@$(PYTHON) bench/soak_tls.py --minutes $(or $(MINUTES),3) --messages $(or $(MESSAGES),1000000) $(SOAK_ARGS)
+
+## soak-sasl: produce MESSAGES (200000) in each phase over MINUTES (5) while sessions and credentials end; read back and check
+soak-sasl: lib
+	@$(PYTHON) bench/soak_sasl.py --minutes $(or $(MINUTES),5) --messages $(or $(MESSAGES),200000) $(SOAK_ARGS)
 
 ## soak-groups: check a group of 20 members that join, leave and are killed for MINUTES (10) with PROTOCOL (range)
 soak-groups: lib
@@ -91,6 +95,10 @@ bench-parts:
 ## bench-python: benchmark the loop produce, flush, repeat in Python, on this library and on librdkafka
 bench-python: lib
 	@$(PYTHON) bench/sync_loop.py $(BENCH_ARGS)
+
+## bench-sasl: compare the CPU time per message of SASL_PLAINTEXT with that of PLAINTEXT, on this library
+bench-sasl: lib
+	@$(PYTHON) bench/sasl_cost.py $(BENCH_ARGS)
 
 ## deny: check the dependency policy with cargo-deny (installs it in .cache/tools when missing)
 deny: $(CARGO_DENY)

@@ -155,31 +155,6 @@ static void numbers_have_names(void) {
         CHECK_STR(rd_kafka_ConfigSource_name(RD_KAFKA_CONFIG_SOURCE__CNT), "UNSUPPORTED");
 }
 
-static void refreshes(rd_kafka_t *rk, const char *config, void *opaque) {
-        (void)rk;
-        (void)config;
-        *(int *)opaque = 1;
-}
-
-/* The callback is stored; no token is needed. */
-static void oauthbearer_token_without_sasl(void) {
-        rd_kafka_conf_t *conf = test_conf();
-        int called            = 0;
-        rd_kafka_t *rk;
-
-        rd_kafka_conf_set_opaque(conf, &called);
-        rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf, refreshes);
-        rk = test_client(RD_KAFKA_PRODUCER, conf);
-        rd_kafka_poll(rk, 0);
-        errstr[0] = '\0';
-        CHECK_ERR(rd_kafka_oauthbearer_set_token(rk, "token", 1, "me", NULL, 0, ERRSTR),
-                  RD_KAFKA_RESP_ERR__STATE);
-        CHECK(strstr(errstr, "OAUTHBEARER") != NULL);
-        CHECK_ERR(rd_kafka_oauthbearer_set_token_failure(rk, "none"), RD_KAFKA_RESP_ERR__STATE);
-        CHECK_INT(called, 0);
-        rd_kafka_destroy(rk);
-}
-
 /* ---- calls --------------------------------------------------------------- */
 
 static void create_topics(void) {
@@ -449,7 +424,6 @@ int main(void) {
         RUN(objects_are_checked);
         RUN(config_resource_stores_entries);
         RUN(numbers_have_names);
-        RUN(oauthbearer_token_without_sasl);
         RUN(create_topics);
         RUN(describe_configs);
         RUN(alter_configs);

@@ -459,6 +459,7 @@ static void producer_interceptors_are_called(void) {
         conf = test_conf();
         intercept(conf, &seen);
         test_set(conf, "security.protocol", "sasl_plaintext");
+        test_set(conf, "sasl.mechanisms", "PLAIN");
         CHECK(rd_kafka_new(RD_KAFKA_PRODUCER, conf, errstr, sizeof(errstr)) == NULL);
         CHECK_INT(seen.news, seen.destroys);
         CHECK_INT(seen.conf_destroy, 0);

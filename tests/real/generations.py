@@ -29,11 +29,14 @@ import support
 ARTIFACTS = {
     "0.8.2.2": ("2.10", ()),
     "0.9.0.1": ("2.11", ()),
+    "0.10.0.1": ("2.11", ()),
     "0.10.2.2": ("2.11", ("javax.xml.bind:jaxb-api:2.3.1",)),
     "0.11.0.3": ("2.11", ("javax.xml.bind:jaxb-api:2.3.1",)),
     "1.1.1": ("2.12", ("org.slf4j:slf4j-log4j12:1.7.25",)),
     "2.8.2": ("2.13", ()),
 }
+# Versions that are tested by default: 0.10.0 differs from 0.10.2 in SASL, which test_sasl.py tests.
+VERSIONS = [version for version in ARTIFACTS if version != "0.10.0.1"]
 # Dependencies that are neither available nor needed.
 EXCLUDED = ("com.sun.jdmk:jmxtools", "com.sun.jmx:jmxri", "javax.jms:jms")
 
@@ -85,7 +88,42 @@ def fetch(version):
 # ---- starting the brokers ----------------------------------------------------
 
 
-def broker_properties(version, folder, port, zookeeper):
+# The first version with SCRAM.
+SCRAM_SINCE = (0, 10, 2)
+
+
+class Sasl:
+    """A user of a broker's listener with SASL, by PLAIN and, where the broker has it, by SCRAM."""
+
+    def __init__(self, version, user, password):
+        self.user, self.password = user, password
+        self.scram = ["SCRAM-SHA-256", "SCRAM-SHA-512"] if numbers(version) >= SCRAM_SINCE else []
+
+    @property
+    def mechanisms(self):
+        return ["PLAIN", *self.scram]
+
+    def login(self):
+        """Returns the broker's login configuration."""
+        modules = "org.apache.kafka.common.security"
+        plain = f'{modules}.plain.PlainLoginModule required user_{self.user}="{self.password}";'
+        scram = f"{modules}.scram.ScramLoginModule required;" if self.scram else ""
+        return f"KafkaServer {{ {plain} {scram} }};\n"
+
+    def create_user(self, libs, options, zookeeper):
+        """Stores the SCRAM passwords with Kafka's own tool."""
+        if not self.scram:
+            return
+        changes = ",".join(f"{mechanism}=[password={self.password}]" for mechanism in self.scram)
+        command = kafka.java_command(libs, "kafka.admin.ConfigCommand", options) + [
+            "--zookeeper", f"{kafka.HOST}:{zookeeper}", "--alter", "--entity-type", "users", "--entity-name", self.user,
+            "--add-config", changes]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+        if done.returncode != 0:
+            raise kafka.StartFailed(f"kafka.admin.ConfigCommand exited with {done.returncode}:\n{done.stderr[-2000:]}")
+
+
+def broker_properties(version, folder, port, zookeeper, sasl=None):
     settings = {
         "broker.id": 0,
         "log.dirs": folder / "logs",
@@ -101,7 +139,10 @@ def broker_properties(version, folder, port, zookeeper):
         "transaction.state.log.min.isr": 1,
         "group.initial.rebalance.delay.ms": 0,
     }
-    if numbers(version) < (2,):
+    if sasl:
+        settings["listeners"] = f"SASL_PLAINTEXT://{kafka.HOST}:{port},PLAINTEXT://{kafka.HOST}:0"
+        settings["sasl.enabled.mechanisms"] = ",".join(sasl.mechanisms)
+    elif numbers(version) < (2,):
         settings |= {"port": port, "host.name": kafka.HOST, "advertised.host.name": kafka.HOST}
     else:
         settings["listeners"] = f"PLAINTEXT://{kafka.HOST}:{port}"
@@ -109,19 +150,22 @@ def broker_properties(version, folder, port, zookeeper):
 
 
 @contextlib.contextmanager
-def broker(version):
-    """Runs a broker with its ZooKeeper; yields its address."""
+def broker(version, sasl=None):
+    """Runs a broker with its ZooKeeper; yields its address, that of the listener with SASL if there is one."""
     libs = fetch(version)
-    folder = kafka.WORK / f"generation-{version}"
+    folder = kafka.WORK / f"generation-{version}{'-sasl' if sasl else ''}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     zookeeper, port = kafka.free_ports(2)
     (folder / "log4j.properties").write_text(LOG4J)
     (folder / "zookeeper.properties").write_text(
         f"dataDir={folder / 'zookeeper'}\nclientPort={zookeeper}\nadmin.enableServer=false\n")
-    (folder / "server.properties").write_text(broker_properties(version, folder, port, zookeeper))
+    (folder / "server.properties").write_text(broker_properties(version, folder, port, zookeeper, sasl))
     # These versions do not recognize versions of Java after 8.
     options = ("-Xmx512m", "-Djava.specification.version=1.8", f"-Dlog4j.configuration=file:{folder}/log4j.properties")
+    if sasl:
+        (folder / "login.conf").write_text(sasl.login())
+        options += (f"-Djava.security.auth.login.config={folder}/login.conf", "-Dzookeeper.sasl.client=false")
     processes = []
     try:
         for main_class, name, listens in (
@@ -133,6 +177,8 @@ def broker(version):
                     kafka.java_command(libs, main_class, options) + [str(folder / f"{name}.properties")], cwd=folder,
                     stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=kafka.end_with_parent))
             wait_for(processes[-1], listens, log)
+        if sasl:
+            sasl.create_user(libs, options, zookeeper)
         yield f"{kafka.HOST}:{port}"
     finally:
         for process in processes:
@@ -175,7 +221,7 @@ def run(version):
 
 
 def main():
-    versions = sys.argv[1:] or list(ARTIFACTS)
+    versions = sys.argv[1:] or VERSIONS
     unknown = [version for version in versions if version not in ARTIFACTS]
     if unknown:
         sys.exit(f"generations.py: {', '.join(unknown)}: none of {', '.join(ARTIFACTS)}")

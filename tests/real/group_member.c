@@ -12,9 +12,11 @@
  *   committed TIME PARTITION OFFSET  acknowledged by the group's coordinator
  *   error TIME NAME
  *
- * A line is written before its records are committed. On SIGTERM the member leaves the group and ends.
+ * A line is written before its records are committed. Standard input brings new credentials
+ * (credentials.h). On SIGTERM the member leaves the group and ends.
  */
 #include "client.h"
+#include "credentials.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -163,6 +165,7 @@ int main(int argc, char **argv) {
     rd_kafka_topic_partition_list_destroy(topics);
     for (double commit_at = now_s() + COMMIT_EVERY_S; !stopped;) {
         rd_kafka_message_t *message = rd_kafka_consumer_poll(rk, 50);
+        take_credentials(rk);
         if (message && message->err)
             print_error(rd_kafka_err2name(message->err));
         else if (message)

@@ -65,7 +65,7 @@ class Stay:
 class Member:
     """A group_member process in the background."""
 
-    def __init__(self, number, cluster, group, topic, properties):
+    def __init__(self, number, cluster, group, topic, properties, follows_credentials=False):
         self.number = number
         self.stays = []
         self.held = {}
@@ -75,7 +75,7 @@ class Member:
         self.killed_at = None
         self.process = support.start(
             support.compiled(PROGRAM), cluster.bootstrap, group, topic, *properties, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True)
+            stderr=subprocess.DEVNULL, text=True, **support.credentials(follows_credentials))
         self.reader = threading.Thread(target=self._read)
         self.reader.start()
 
@@ -117,6 +117,9 @@ class Member:
         else:
             stay.end, stay.why = at, why
 
+    def set_credentials(self, user, password):
+        support.send_credentials(self.process, user, password)
+
     def kill(self):
         self.process.kill()
         self._gone("killed")
@@ -141,6 +144,8 @@ class Member:
             self.killed_at = at
         self.process.wait()
         self.reader.join()
+        if self.process.stdin:
+            self.process.stdin.close()
         for partition in list(self.held):
             self._end(partition, at, why)
 

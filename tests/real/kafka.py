@@ -59,6 +59,7 @@ CODEC_NAMES = ["none", "gzip", "snappy", "lz4", "zstd"]
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 90
 
+# Without the last one, brokers and tools write no log.
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>local</groupId><artifactId>kafka</artifactId><version>1</version>
@@ -69,6 +70,9 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
     </dependency>
     <dependency>
       <groupId>org.apache.kafka</groupId><artifactId>kafka-tools</artifactId><version>{0}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId><version>2.25.4</version>
     </dependency>
   </dependencies>
 </project>

@@ -14,14 +14,14 @@ FOREVER = 1_000_000_000
 class Run:
     """A steady producer in the background, and what it has reported so far."""
 
-    def __init__(self, kafka, topic, count, per_second, *properties):
+    def __init__(self, kafka, topic, count, per_second, *properties, follows_credentials=False):
         self.acked = {}
         self.failed = {}
         self.produced = None
         self.twice = []  # numbers with a delivery report too many
         self.process = support.start(
             support.compiled(PROGRAM), kafka.bootstrap, topic, count, per_second, *properties,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **support.credentials(follows_credentials))
         self.errors = ""
         self.readers = [threading.Thread(target=self._read), threading.Thread(target=self._read_errors)]
         for reader in self.readers:
@@ -38,6 +38,9 @@ class Run:
                 self.acked[number] = (int(rest[0]), int(rest[1]))
             else:
                 self.failed[number] = rest[0]
+
+    def set_credentials(self, user, password):
+        support.send_credentials(self.process, user, password)
 
     def stop(self):
         """Ends the producing; what was produced is still flushed."""
@@ -62,8 +65,8 @@ class Run:
             self.process.wait()
         for reader in self.readers:
             reader.join()
-        self.process.stdout.close()
-        self.process.stderr.close()
+        for pipe in filter(None, (self.process.stdin, self.process.stdout, self.process.stderr)):
+            pipe.close()
         return status
 
 

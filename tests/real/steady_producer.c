@@ -11,10 +11,12 @@
  * and at the end `produced NUMBER_OF_MESSAGES`. SIGINT ends the producing early;
  * what was produced is flushed and reported as ever.
  *
- * Errors of the client go to standard error. Exit status: 0 when every message was
- * acknowledged, 1 when one failed or was not reported, 2 when it could not start.
+ * Standard input brings new credentials (credentials.h). Errors of the client go to standard
+ * error. Exit status: 0 when every message was acknowledged, 1 when one failed or was not
+ * reported, 2 when it could not start.
  */
 #include "client.h"
+#include "credentials.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -88,6 +90,7 @@ int main(int argc, char **argv) {
             rd_kafka_poll(rk, 100);
         }
         double ahead_s = start_s + (double)(number + 1) * interval_s - now_s();
+        take_credentials(rk);
         rd_kafka_poll(rk, ahead_s > 0 ? (int)(ahead_s * 1000) : 0);
     }
     rd_kafka_flush(rk, 120 * 1000);

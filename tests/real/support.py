@@ -108,9 +108,19 @@ def run(*command, stdin=None, timeout_s=60, status=0):
     return done.stdout, done.stderr
 
 
-def start(*command, **options):
+def start(*command, env=None, **options):
     """Starts a program on the library under test, in the background."""
-    return subprocess.Popen([str(part) for part in command], env=environment(), **options)
+    return subprocess.Popen([str(part) for part in command], env={**environment(), **(env or {})}, **options)
+
+
+def credentials(follows):
+    """Returns the options of `start` for a program that takes credentials from its standard input, credentials.h."""
+    return {"stdin": subprocess.PIPE, "env": {"CREDENTIALS": "1"}} if follows else {}
+
+
+def send_credentials(process, user, password):
+    process.stdin.write(f"{user}\t{password}\n")
+    process.stdin.flush()
 
 
 @functools.cache

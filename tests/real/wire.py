@@ -4,6 +4,8 @@ Starting a Java tool takes one to two seconds, a request one millisecond. The ha
 also remains independent of the library under test.
 """
 
+import hashlib
+import os
 import socket
 import struct
 import time
@@ -21,11 +23,17 @@ CREATE_TOPICS = (19, 4)
 DELETE_TOPICS = (20, 3)
 LIST_OFFSETS = (2, 1)
 METADATA = (3, 4)
+DESCRIBE_SCRAM_CREDENTIALS = (50, 0)
+ALTER_SCRAM_CREDENTIALS = (51, 0)
 
 NOT_LEADER_OR_FOLLOWER = 6
 TOPIC_ALREADY_EXISTS = 36
 LATEST = -1
 EARLIEST = -2
+
+# Kafka's numbers for the SCRAM mechanisms, and their hash functions.
+SCRAM = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
+RESOURCE_NOT_FOUND = 91
 
 
 def string(text):
@@ -35,6 +43,26 @@ def string(text):
 
 def array(items):
     return struct.pack(">i", len(items)) + b"".join(items)
+
+
+def varint(number):
+    """Returns an unsigned number as flexible versions of requests encode lengths."""
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def compact(data):
+    """Returns bytes, or a string, with their length as flexible versions encode it."""
+    data = data.encode() if isinstance(data, str) else data
+    return varint(len(data) + 1) + data
+
+
+def compact_array(items):
+    """Returns an array of structures without tagged fields."""
+    return varint(len(items) + 1) + b"".join(item + b"\0" for item in items)
 
 
 class Answer:
@@ -60,17 +88,45 @@ class Answer:
     def array(self, read):
         return [read() for _ in range(self.take("i"))]
 
+    # -- flexible versions, whose tagged fields are expected to be absent
 
-def call(address, api, body, timeout_s=10.0):
-    """Sends one request on a new connection; returns the response's fields."""
+    def varint(self):
+        number = shift = 0
+        while True:
+            byte = self.take("B")
+            number |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return number
+
+    def compact_string(self):
+        length = self.varint() - 1
+        if length < 0:
+            return None
+        self.at += length
+        return self.data[self.at - length:self.at].decode()
+
+    def compact_array(self, read):
+        found = []
+        for _ in range(self.varint() - 1):
+            found.append(read())
+            self.varint()
+        return found
+
+
+def call(address, api, body, timeout_s=10.0, flexible=False):
+    """Sends one request on a new connection; returns the response's fields. `flexible`: the version has tagged fields."""
     key, version = api
-    request = struct.pack(">hhi", key, version, 1) + string("ottla-harness") + body
+    tags = b"\0" if flexible else b""
+    request = struct.pack(">hhi", key, version, 1) + string("ottla-harness") + tags + body + tags
     host, port = address
     with socket.create_connection((host, port), timeout=timeout_s) as conn:
         conn.sendall(struct.pack(">i", len(request)) + request)
         (length,) = struct.unpack(">i", exactly(conn, 4))
         answer = Answer(exactly(conn, length))
     answer.take("i")
+    if flexible:
+        answer.varint()
     return answer
 
 
@@ -174,3 +230,47 @@ def end_offsets(address, topic):
             if e.code != NOT_LEADER_OR_FOLLOWER or time.monotonic() > deadline:
                 raise
         time.sleep(0.5)
+
+
+# ---- users -------------------------------------------------------------------
+
+
+def set_scram_password(address, user, mechanism, password, iterations=4096, timeout_s=30.0):
+    """Sets a user's password for a SCRAM mechanism, and waits until the broker at `address` has the user."""
+    number, digest = SCRAM[mechanism]
+    salt = os.urandom(24)
+    salted = hashlib.pbkdf2_hmac(digest, password.encode(), salt, iterations)
+    changed = compact(user) + struct.pack(">bi", number, iterations) + compact(salt) + compact(salted)
+    body = compact_array([]) + compact_array([changed])
+    answer = call(address, ALTER_SCRAM_CREDENTIALS, body, timeout_s, flexible=True)
+    answer.take("i")
+    for name, code, message in answer.compact_array(
+        lambda: (answer.compact_string(), answer.take("h"), answer.compact_string())
+    ):
+        if code != 0:
+            raise WireError(f"{mechanism} password of {name}: {message}", code)
+    end = time.monotonic() + timeout_s
+    while scram_iterations(address, user).get(number) != iterations:
+        if time.monotonic() > end:
+            raise WireError(f"no {mechanism} password of {user} after {timeout_s} s")
+        time.sleep(0.05)
+
+
+def scram_iterations(address, user):
+    """Returns {number of a mechanism: iterations} of a user's passwords."""
+    answer = call(address, DESCRIBE_SCRAM_CREDENTIALS, compact_array([compact(user)]), flexible=True)
+    answer.take("i")
+    code, message = answer.take("h"), answer.compact_string()
+    if code != 0:
+        raise WireError(f"SCRAM passwords of {user}: {message}", code)
+
+    def passwords():
+        return dict(answer.compact_array(lambda: (answer.take("b"), answer.take("i"))))
+
+    rows = answer.compact_array(
+        lambda: (answer.compact_string(), answer.take("h"), answer.compact_string(), passwords()))
+    for name, code, message, found in rows:
+        if code not in (0, RESOURCE_NOT_FOUND):
+            raise WireError(f"SCRAM passwords of {name}: {message}", code)
+        return found
+    return {}

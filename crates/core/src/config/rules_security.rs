@@ -5,9 +5,6 @@ use super::refusal::refuse;
 use super::tables::Prop;
 use crate::error::Error;
 
-/// The variables that `sasl.kerberos.kinit.cmd` may contain besides properties.
-const KINIT_VARIABLES: &[&str] = &["broker.name", "hostname"];
-
 /// Checks the rules between security properties.
 pub(super) fn check(conf: &Conf) -> Result<(), Error> {
     check_certificates(conf)?;
@@ -92,7 +89,7 @@ fn check_mechanism(conf: &Conf) -> Result<(), Error> {
     }
 }
 
-/// Checks that each `%{...}` in the kinit command names a property or a variable.
+/// Checks that each `%{...}` in the kinit command names a property.
 fn check_kinit(conf: &Conf) -> Result<(), Error> {
     if conf.int(Prop::sasl_kerberos_min_time_before_relogin) == 0 {
         return Ok(());
@@ -103,7 +100,7 @@ fn check_kinit(conf: &Conf) -> Result<(), Error> {
         let Some((variable, after)) = after.split_once('}') else {
             return Err(refuse("sasl.kerberos.kinit.cmd", command, "a %{ has no }"));
         };
-        if !KINIT_VARIABLES.contains(&variable) && !conf.knows(variable) {
+        if !conf.knows(variable) {
             let allowed = format!("%{{{variable}}} names no property");
             return Err(refuse("sasl.kerberos.kinit.cmd", command, &allowed));
         }

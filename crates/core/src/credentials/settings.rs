@@ -1,17 +1,19 @@
 //! The origin of credentials that the settings choose.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use ottla_gssapi::KinitCommand;
 use ottla_tokens::{
     Algorithm, AssertionSettings, AwsSettings, AzureImds, AzureImdsSettings, Grant, HttpsTrust, Oidc, OidcSettings,
     SettingsError, UnsecuredJwt,
 };
 use zeroize::Zeroizing;
 
-use super::source::{CredentialSource, SaslHooks, TokenSource};
-use crate::config::ClientConfig;
+use super::source::{CredentialSource, PeriodicCommand, SaslHooks, TokenSource};
+use crate::config::{ClientConfig, Conf};
 use crate::error::{Error, ErrorCode};
-use crate::sasl::{Credentials, ScramHash, TokenProvider};
+use crate::sasl::{CredentialCommand, Credentials, GssapiCredentials, ScramHash, TokenProvider};
 
 impl CredentialSource {
     /// Returns the source that the settings and the application choose.
@@ -138,13 +140,47 @@ fn secret(text: &str) -> Option<Zeroizing<String>> {
     set(text).map(Zeroizing::new)
 }
 
-/// Returns the source of Kerberos credentials.
+/// Returns the source of Kerberos tickets. The command runs only if the application has set it, because its default is
+/// librdkafka's.
 ///
 /// # Errors
-/// `_INVALID_ARG`: a setting that cannot be used.
-fn kerberos(_conf: &ClientConfig) -> Result<CredentialSource, Error> {
-    Err(Error::new(
-        ErrorCode::L_UNSUPPORTED_FEATURE,
-        "sasl.mechanisms=GSSAPI is not supported by this version of Ottla",
+/// `_INVALID_ARG`: a setting that cannot be used, or no GSSAPI library on this system.
+fn kerberos(conf: &ClientConfig) -> Result<CredentialSource, Error> {
+    let defaults = Conf::new().client_config();
+    let principal = &conf.sasl_kerberos_principal;
+    let own_principal = (*principal != defaults.sasl_kerberos_principal).then_some(&**principal);
+    let keytab = Some(&*conf.sasl_kerberos_keytab).filter(|path| !path.is_empty());
+    let tickets = GssapiCredentials::new(&conf.sasl_kerberos_service_name, own_principal, keytab).map_err(|e| {
+        Error::new(
+            ErrorCode::L_INVALID_ARG,
+            format!("sasl.mechanisms=GSSAPI (its default): {e}"),
+        )
+    })?;
+    let template = &conf.sasl_kerberos_kinit_cmd;
+    let interval = Duration::from_millis(conf.sasl_kerberos_min_time_before_relogin.into());
+    let runs = !template.is_empty() && *template != defaults.sasl_kerberos_kinit_cmd && !interval.is_zero();
+    let command = match runs {
+        false => None,
+        true => Some(PeriodicCommand {
+            command: Arc::new(
+                KinitCommand::new(template, principal, |name| conf.get(name)).map_err(|e| {
+                    Error::new(
+                        ErrorCode::L_INVALID_ARG,
+                        format!("sasl.kerberos.kinit.cmd={template}: {e}"),
+                    )
+                })?,
+            ),
+            interval,
+        }),
+    };
+    Ok(CredentialSource::Ambient(
+        Credentials::Gssapi(Arc::new(tickets)),
+        command,
     ))
+}
+
+impl CredentialCommand for KinitCommand {
+    fn run(&self) -> Result<(), String> {
+        KinitCommand::run(self)
+    }
 }
