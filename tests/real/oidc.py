@@ -6,8 +6,9 @@
         server.issuer       # for a broker's sasl.oauthbearer.expected.issuer
         server.java_option  # lets a broker read server.jwks_url: kafka.Cluster(java_options=[server.java_option])
 
-It issues tokens signed by RS256 for any client id and secret, and for assertions (client_credentials and jwt-bearer) without
-a check of their signature. The issuer follows the URL that is asked: use these URLs, not localhost.
+It issues tokens signed by RS256 for any client id and secret, and for assertions without a check of their signature. For the
+grant jwt-bearer it demands client id and secret, and a scope, besides the assertion. It decodes id and secret of the Basic
+header as RFC 6749 requires. The issuer follows the URL that is asked: use these URLs, not localhost.
 
 `stop`, `start` end and restart it, with the same port and other keys; `freeze` stops it without closing its port, as a hanging
 server, until `thaw`. `set_tokens` changes subject, audience, life and further claims of later tokens, by a restart.

@@ -84,6 +84,12 @@ pub enum Canary {
     EarlyFrame,
     /// Connections are not replaced after a renewal of certificates.
     KeptCertificates,
+    /// A request is sent during a re-authentication.
+    EarlyRequest,
+    /// Sessions are not renewed before their end.
+    KeptSession,
+    /// A new password is ignored.
+    LostLogin,
 }
 
 impl Canary {
@@ -127,6 +133,9 @@ impl Canary {
         ("late-event", Canary::LateEvent),
         ("early-frame", Canary::EarlyFrame),
         ("kept-certificates", Canary::KeptCertificates),
+        ("early-request", Canary::EarlyRequest),
+        ("kept-session", Canary::KeptSession),
+        ("lost-login", Canary::LostLogin),
     ];
 
     /// Returns the worlds in which the bug has an effect, where these are few: the remainder of their seeds, and the
@@ -142,6 +151,8 @@ impl Canary {
             Canary::UnseenCut | Canary::EarlyRelease => (2, 4),
             // In one of the blocks with TLS.
             Canary::EarlyFrame | Canary::KeptCertificates => (128, 1600),
+            // In one of the blocks with SASL.
+            Canary::EarlyRequest | Canary::KeptSession | Canary::LostLogin => (384, 2752),
             _ => (0, 1),
         }
     }

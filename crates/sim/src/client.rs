@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use ottla_core::client::{ClientHooks, Core, CoreBuilder, CredentialSource, Shared};
+use ottla_core::client::{ClientHooks, Core, CoreBuilder, CredentialSource, SaslHooks, Shared};
 use ottla_core::config::{Conf, TopicConf};
 use ottla_core::connection::NetEvent;
 use ottla_core::event::DeliveryMode;
@@ -14,6 +14,7 @@ use crate::check::{AppCounters, own_choice};
 use crate::clock::{ClientClock, Time, WakeFlag};
 use crate::plan::{Settings, TopicUse, lookup};
 use crate::rng::SeededRng;
+use crate::sasl::ClientSasl;
 
 /// A client.
 pub(crate) struct SimClient {
@@ -84,6 +85,7 @@ pub(crate) struct Common {
     pub(crate) statistics_ms: Option<u64>,
     /// The settings of TLS, where the client uses it.
     pub(crate) tls: Settings,
+    pub(crate) sasl: ClientSasl,
 }
 
 /// The properties of a client to be built.
@@ -123,8 +125,20 @@ impl ClientSpec {
             settings.push(("statistics.interval.ms".into(), interval_ms.to_string()));
         }
         settings.extend(common.tls.iter().cloned());
+        if !common.sasl.settings.is_empty() {
+            let protocol = if common.tls.is_empty() {
+                "sasl_plaintext"
+            } else {
+                "sasl_ssl"
+            };
+            settings.push(("security.protocol".into(), protocol.into()));
+            settings.extend(common.sasl.settings.iter().cloned());
+        }
         if common.tracing {
-            settings.push(("debug".into(), "broker,topic,metadata,msg,fetch,consumer,cgrp".into()));
+            settings.push((
+                "debug".into(),
+                "broker,topic,metadata,msg,fetch,consumer,cgrp,security".into(),
+            ));
         }
         for (name, value) in &settings {
             conf.set(name, value.as_str()).map_err(|e| e.to_string())?;
@@ -142,6 +156,10 @@ impl ClientSpec {
                 }
             })
         });
+        let sasl = SaslHooks {
+            token: common.sasl.tokens.clone(),
+        };
+        let credentials = CredentialSource::new(&conf, &sasl).map_err(|e| e.to_string())?;
         let parts = CoreBuilder {
             kind: self.kind,
             conf,
@@ -154,9 +172,10 @@ impl ClientSpec {
                 error_event: true,
                 throttle_event: true,
                 stats_event: common.statistics_ms.is_some(),
+                sasl,
                 ..ClientHooks::default()
             },
-            credentials: CredentialSource::default(),
+            credentials,
             clock: clock.clone(),
             waker: waker.clone(),
         };

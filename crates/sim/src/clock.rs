@@ -18,7 +18,7 @@ impl Time {
         self.0.store(now_us, Ordering::Relaxed);
     }
 
-    fn get(&self) -> u64 {
+    pub(crate) fn now_us(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -48,22 +48,22 @@ impl ClientClock {
     /// Sets the wall clock, as NTP or an administrator does.
     pub(crate) fn set_skew_ms(&self, skew_ms: i64) {
         self.skew_ms.store(skew_ms, Ordering::Relaxed);
-        self.set_at_us.store(self.time.get(), Ordering::Relaxed);
+        self.set_at_us.store(self.time.now_us(), Ordering::Relaxed);
     }
 
     /// Returns true shortly after the wall clock was set.
     pub(crate) fn was_set_lately(&self) -> bool {
-        self.time.get() < self.set_at_us.load(Ordering::Relaxed) + OLD_TIME_US
+        self.time.now_us() < self.set_at_us.load(Ordering::Relaxed) + OLD_TIME_US
     }
 }
 
 impl Clock for ClientClock {
     fn now(&self) -> Instant {
-        Instant::from_micros(self.time.get())
+        Instant::from_micros(self.time.now_us())
     }
 
     fn wall_ms(&self) -> i64 {
-        let passed = i64::try_from(self.time.get() / 1000).unwrap_or(i64::MAX);
+        let passed = i64::try_from(self.time.now_us() / 1000).unwrap_or(i64::MAX);
         WALL_START_MS + passed + self.skew_ms.load(Ordering::Relaxed)
     }
 }

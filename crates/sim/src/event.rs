@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use ottla_core::connection::{ConnId, LookupId, TlsFailure};
+use ottla_core::connection::{ConnId, LookupId, TlsFailure, WorkId};
+use ottla_core::sasl::SaslWork;
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::ApiKey;
 
-use crate::plan::{FaultKind, GroupFault, TransactionFault};
+use crate::plan::{FaultKind, GroupFault, SaslFault, TransactionFault};
 
 /// An event at some time.
 #[derive(Debug)]
@@ -50,6 +51,14 @@ pub(crate) enum WorldEvent {
     Looked {
         client: usize,
     },
+    /// The end of a client's work of authentication that blocks.
+    SaslWorked {
+        client: usize,
+        work: WorkId,
+        job: SaslWork,
+    },
+    /// An application answers a request for a token.
+    TokenAnswer(usize),
     Connecting {
         client: usize,
         conn: ConnId,
@@ -101,6 +110,11 @@ pub(crate) enum FaultEvent {
     EndCoordinatorError(String),
     StrikeTransaction(TransactionFault, u64),
     EndBlock(CoordinatorKind, String),
+    StrikeSasl(SaslFault, u64),
+    /// The brokers know a client's current password.
+    RestoreUser(usize),
+    /// A client's application sets its current password.
+    SetLogin(usize),
 }
 
 /// Bytes or an end on their way to a client.

@@ -41,6 +41,12 @@
 //! change. The network checks that a client sends nothing before the handshake is complete, and no request on a
 //! connection whose replacement was due earlier.
 //!
+//! In six of 43 blocks, clients authenticate (`plan::sasl`, `sasl`): each has a user or tokens of its own. Sessions end, and
+//! clients renew them (KIP-368). In the phase of faults, authentications are refused, slow or cut off, passwords change at
+//! brokers and clients at different times, tokens are late, expire or are revoked. `sasl_check` checks that a client sends no
+//! other request before it is authenticated or after its session's end, and that none is refused once its credentials are
+//! right again.
+//!
 //! # Running
 //!
 //! - `cargo run --profile sim -p ottla-sim -- --seeds N --start S` runs worlds. It prints the first seed that fails, with
@@ -72,6 +78,8 @@ mod rebalance_check;
 mod regressions;
 mod rng;
 mod run;
+mod sasl;
+mod sasl_check;
 mod schedule;
 mod start;
 mod tls;

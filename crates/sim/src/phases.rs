@@ -87,6 +87,7 @@ fn wait_for_apps(world: &mut World, waited: u64, next: Phase) {
     let waits = (0..world.clients.len()).find_map(|client| app_waits_for(world, client));
     let waits = waits.or_else(|| groups_wait_for(world));
     let waits = waits.or_else(|| transactions_wait_for(world));
+    let waits = waits.or_else(|| world.sasl.waits_for());
     match waits {
         None => {
             enter(world, next);
@@ -139,6 +140,7 @@ fn check_quiet(world: &mut World) {
         // Some readers are not waited for: they may have fetched each record by itself.
         let fetches = fetches + client.counters.taken - client.taken_before;
         let watch = turns_of_statistics(world, QUIET_US);
+        let watch = watch + turns_of_sessions(world, QUIET_US);
         let limit = (QUIET_DRIVES + fetches * DRIVES_A_FETCH + watch) * brokers;
         if client.drives > limit {
             let drives = client.drives;
@@ -252,4 +254,14 @@ pub(crate) fn turns_of_statistics(world: &World, time_us: u64) -> u64 {
     // halved.
     let pushes = interval_ms.map_or(0, |ms| 2 * time_us / (u64::from(ms) * 1000) + 1);
     documents + 10 * pushes
+}
+
+/// Returns the turns that the renewal of sessions costs a client in this time, on each connection.
+fn turns_of_sessions(world: &World, time_us: u64) -> u64 {
+    let session_ms = world.sasl.plan().map_or(0, |plan| plan.calm_session_ms);
+    match session_ms {
+        0 => 0,
+        // A renewal begins after 85 % of the session, and takes up to three requests, each in pieces.
+        ms => 60 * (time_us / (ms * 850) + 1),
+    }
 }

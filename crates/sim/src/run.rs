@@ -14,10 +14,12 @@ use crate::phases::next_phase;
 use crate::plan::Plan;
 use crate::rebalance_check::check_joins;
 use crate::rng::SeededRng;
+use crate::sasl_check::check_sasl_events;
 use crate::start::{set_up_groups, set_up_workers, start_clients, start_member, start_worker};
 use crate::trace::{Trace, trace};
 use crate::transport::{
-    connected, connecting, deliver_down, given_up, handshake, looked, outgoing, perform, up, up_closed,
+    answer_token_request, connected, connecting, deliver_down, given_up, handshake, looked, notice_token_requests,
+    outgoing, perform, sasl_worked, up, up_closed,
 };
 use crate::txn_check::check_transaction_steps;
 use crate::workload::app_turn;
@@ -107,6 +109,8 @@ impl Run {
         }
         set_up_statistics(world);
         world.coverage.count("worlds with TLS", u64::from(world.tls.exists()));
+        world.coverage.count("worlds with SASL", u64::from(world.sasl.exists()));
+        world.cluster.log_sasl_events();
         start_clients(world);
         set_up_groups(world);
         set_up_workers(world);
@@ -145,6 +149,8 @@ impl Run {
             }
             WorldEvent::Released { client, conn } => world.deliver_net_event(client, NetEvent::Released { conn }),
             WorldEvent::Looked { client } => looked(world, client),
+            WorldEvent::SaslWorked { client, work, job } => sasl_worked(world, client, work, job),
+            WorldEvent::TokenAnswer(client) => answer_token_request(world, client),
             WorldEvent::Connecting {
                 client,
                 conn,
@@ -179,6 +185,7 @@ impl Run {
                     let sent = world.cluster.poll(ClusterTime(world.now_us()));
                     check_transaction_steps(world);
                     check_joins(world);
+                    check_sasl_events(world);
                     for out in sent {
                         outgoing(world, out);
                     }
@@ -201,6 +208,9 @@ impl Run {
             }
         }
         check_commits(world);
+        if world.sasl.exists() {
+            notice_token_requests(world);
+        }
         for client in 0..world.clients.len() {
             if world.clients[client].waker.take() && !loses_wakeup(world, client) {
                 world.wake(client);

@@ -3,7 +3,12 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use ottla_core::connection::{CertificateRefresh, CloseReason, ConnId, NetAction, NetEvent, TlsFailure, TlsSession};
+use ottla_core::client::Command;
+use ottla_core::connection::{
+    CertificateRefresh, CloseReason, ConnId, NetAction, NetEvent, TlsFailure, TlsSession, WorkId,
+};
+use ottla_core::credentials;
+use ottla_core::sasl::{BearerToken, SaslWork, SaslWorkResult};
 use ottla_mock::{BrokerId, ConnectionId, Delivery, Outgoing, Reply, Time};
 use ottla_protocol::{ApiKey, Frame};
 
@@ -11,6 +16,7 @@ use crate::canary::Canary;
 use crate::event::{Downlink, WorldEvent};
 use crate::net::{Conn, GIVE_UP_US};
 use crate::rebalance_check::check_joins;
+use crate::sasl_check::{check_sasl_events, check_session, request_during_reauthentication};
 use crate::tls::{Handshake, WaitingConnect};
 use crate::trace::trace;
 use crate::txn_check::check_transaction_steps;
@@ -57,8 +63,10 @@ pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
                 world.after_us(duration_us, WorldEvent::Looked { client });
             }
         }
-        // Worlds have no SASL.
-        NetAction::SaslWork { .. } => {}
+        NetAction::SaslWork { work, job } => {
+            let duration_us = world.sasl.work_us();
+            world.after_us(duration_us, WorldEvent::SaslWorked { client, work, job });
+        }
         NetAction::Connect { conn, addr, tls, .. } => {
             if tls.is_some() != world.tls.renewals(client).is_some() {
                 let what = format!("client {client} connects to {addr} with the wrong security: {tls:?}");
@@ -116,6 +124,77 @@ pub(crate) fn looked(world: &mut World, client: usize) {
         world.coverage.count("connections opened after a look", 1);
         connect(world, client, conn, addr);
     }
+}
+
+/// Ends a client's work of authentication that blocks.
+pub(crate) fn sasl_worked(world: &mut World, client: usize, work: WorkId, job: SaslWork) {
+    if world.clients[client].crashed {
+        return;
+    }
+    let is_token = matches!(job, SaslWork::Token(_));
+    let result = match world.net.has_faults_enabled() && world.sasl.work_fails() {
+        true => {
+            world.coverage.fault("work of authentication not done");
+            SaslWorkResult::NotDone("no thread for it".into())
+        }
+        false => job.run(),
+    };
+    if is_token {
+        let count = if matches!(result, SaslWorkResult::Token(Ok(_))) {
+            "tokens of providers"
+        } else {
+            "failed providers"
+        };
+        world.coverage.count(count, 1);
+        let accepted = world.sasl.accepted_tokens();
+        world.cluster.set_accepted_tokens(Some(accepted));
+    } else {
+        world.coverage.count("long steps of authentication", 1);
+    }
+    trace!(world.trace, "c{client} work of authentication ends");
+    world.deliver_net_event(client, NetEvent::SaslWorkDone { work, result });
+}
+
+/// Schedules the answers of applications that are asked for a token.
+pub(crate) fn notice_token_requests(world: &mut World) {
+    for client in world.sasl.clients_that_answer() {
+        let queue = &world.clients[client].shared.sasl_queue;
+        if queue.as_ref().is_some_and(|queue| !queue.is_empty())
+            && let Some(delay_us) = world.sasl.begin_answer(client)
+        {
+            world.after_us(delay_us, WorldEvent::TokenAnswer(client));
+        }
+    }
+}
+
+/// Has a client's application answer the requests for a token.
+pub(crate) fn answer_token_request(world: &mut World, client: usize) {
+    let shared = world.shared(client);
+    if let Some(queue) = &shared.sasl_queue {
+        queue.extract(|_| true);
+    }
+    let command = match world.sasl.end_answer(client) {
+        None => return world.coverage.fault("requests for tokens without an answer"),
+        Some(Ok(token)) => {
+            world.coverage.count("tokens of applications", 1);
+            let Ok(bearer) = BearerToken::new(&token.value, &token.extensions) else {
+                return world.check.violate("a token cannot be sent");
+            };
+            credentials::Command::SetToken {
+                token: bearer,
+                expires_ms: token.expires_ms,
+                principal: token.principal,
+            }
+        }
+        Some(Err(error)) => {
+            world.coverage.fault("applications without a token");
+            credentials::Command::SetTokenFailure(error.0)
+        }
+    };
+    let accepted = world.sasl.accepted_tokens();
+    world.cluster.set_accepted_tokens(Some(accepted));
+    trace!(world.trace, "c{client} app answers a request for a token: {command:?}");
+    shared.send(Command::Credentials(command));
 }
 
 /// Handles the arrival of an attempt to connect. `renewals`: with TLS, the renewals of the client's certificates before.
@@ -225,14 +304,27 @@ fn check_security(world: &mut World, number: u64, request: &Bytes) {
 
 fn client_sends(world: &mut World, client: usize, conn: ConnId, frame: Frame) {
     let original = frame.clone();
+    if let Some(number) = world
+        .net
+        .number(client, conn)
+        .filter(|n| world.sasl.sends_raw_token(*n))
+    {
+        world.coverage.count("tokens without headers", 1);
+        if let Some(state) = world.net.conn_mut(number) {
+            state.push(frame.into_bytes(), original);
+        }
+        return fill_send_buffer(world, number);
+    }
     let Some(frame) = mutate_request(world, client, frame.into_bytes()) else {
         return;
     };
-    observe_request(world, client, conn, &frame);
     let Some(number) = world.net.number(client, conn) else {
+        observe_request(world, client, conn, &frame);
         return;
     };
+    observe_request(world, client, conn, &frame);
     check_security(world, number, &frame);
+    check_session(world, number, &frame);
     let frame = drop_sequence_numbers(world, frame);
     let frame = mutate_end_txn(world, frame);
     let twice = duplicates_request(world, &frame);
@@ -244,6 +336,14 @@ fn client_sends(world: &mut World, client: usize, conn: ConnId, frame: Frame) {
         return;
     };
     state.push(frame.clone(), original);
+    if let Some(early) = request_during_reauthentication(world, number, &frame)
+        && let Some(state) = world.net.conn_mut(number)
+    {
+        let original = Frame {
+            parts: vec![early.clone()],
+        };
+        state.push(early, original);
+    }
     fill_send_buffer(world, number);
     if twice {
         // The broker serves it twice, and the client receives one response.
@@ -382,6 +482,7 @@ pub(crate) fn crash_client(world: &mut World, client: usize, silently: bool) {
     }
     world.net.end_attempts(client);
     world.tls.remove_client(client);
+    world.sasl.remove_client(client);
     let state = &mut world.clients[client];
     state.core = None;
     state.crashed = true;
@@ -441,12 +542,15 @@ fn broker_reads(world: &mut World, number: u64, piece: &Bytes) {
 }
 
 fn serve(world: &mut World, number: u64, broker: BrokerId, frame: Bytes) {
-    trace_request(world, number, &frame);
+    if !world.sasl.sends_raw_token(number) {
+        trace_request(world, number, &frame);
+    }
     let reply = world
         .cluster
         .handle(broker, ConnectionId(number), frame.clone(), Time(world.now_us()));
     check_transaction_steps(world);
     check_joins(world);
+    check_sasl_events(world);
     match reply {
         Reply::Now(response) => {
             send_down(world, number, Downlink::Bytes(response.into_bytes()), false);

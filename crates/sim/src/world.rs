@@ -7,11 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use ottla_core::client::{Core, Shared};
 use ottla_core::connection::{CertificateRefresh, NetEvent};
 use ottla_core::sys::Instant;
 use ottla_mock::Cluster;
-use ottla_protocol::ApiKey;
+use ottla_protocol::api::sasl_authenticate::SaslAuthenticateRequest;
+use ottla_protocol::{ApiKey, decode_response, encode_response, peek_correlation_id};
 
 use crate::canary::{Canary, CanaryState};
 use crate::check::{AppCounters, Checker};
@@ -24,6 +26,7 @@ use crate::net::Net;
 use crate::plan::{MemberPlan, Plan};
 use crate::produce_acks::ProduceAcks;
 use crate::rng::SeededRng;
+use crate::sasl::Sasl;
 use crate::schedule::Schedule;
 use crate::tls::Tls;
 use crate::trace::{Trace, trace};
@@ -98,6 +101,7 @@ pub(crate) struct World {
     apps: Vec<Option<Box<dyn Application>>>,
     pub(crate) net: Net,
     pub(crate) tls: Tls,
+    pub(crate) sasl: Sasl,
     pub(crate) group_members: GroupMembers,
     pub(crate) txn_workers: TxnWorkers,
     pub(crate) check: Checker,
@@ -122,10 +126,12 @@ pub(crate) const START_US: u64 = 1_000_000;
 
 impl World {
     pub(crate) fn new(seed: u64, plan: Plan, canary: Option<Canary>, trace: Trace) -> Self {
+        let schedule = Schedule::new(START_US);
         World {
             seed,
             canary: CanaryState::new(canary),
-            schedule: Schedule::new(START_US),
+            sasl: Sasl::new(seed, plan.sasl.clone(), schedule.time()),
+            schedule,
             cluster: Cluster::new(plan.cluster.clone()),
             clients: Vec::new(),
             apps: Vec::new(),
@@ -182,6 +188,7 @@ impl World {
     pub(crate) fn common(&mut self) -> Common {
         Common {
             tls: self.tls.add_client(self.clients.len(), self.schedule.now_us()),
+            sasl: self.sasl.add_client(self.clients.len(), &mut self.cluster),
             bootstrap: self.net.names.bootstrap(),
             time: self.schedule.time(),
             tracing: self.trace.is_on(),
@@ -272,9 +279,30 @@ impl World {
                 *result = CertificateRefresh::Unchanged;
             }
         }
-        if let Some(core) = &mut state.core {
+        if self.sasl.exists() {
+            self.on_received(client, &mut event);
+        }
+        if let Some(core) = &mut self.clients[client].core {
             core.on_net(event, now);
             self.wake(client);
+        }
+    }
+
+    /// Notes a response that reaches a client which authenticates.
+    fn on_received(&mut self, client: usize, event: &mut NetEvent) {
+        let NetEvent::Received { conn, body } = event else {
+            return;
+        };
+        let number = self.net.number(client, *conn);
+        let Some((number, correlation)) = number.zip(peek_correlation_id(body).ok()) else {
+            return;
+        };
+        let now_us = self.now_us();
+        let completed = self.sasl.on_response(number, correlation, now_us);
+        if let Some(version) = completed.filter(|_| self.canary.is(Canary::KeptSession))
+            && let Some(endless) = without_lifetime(body, version)
+        {
+            *body = endless;
         }
     }
 
@@ -334,4 +362,12 @@ impl World {
     pub(crate) fn healed_skew_ms(&self) -> i64 {
         self.plan.cluster.wall_clock_ms - WALL_START_MS
     }
+}
+
+/// Removes the session's length from a SaslAuthenticate response, for a canary.
+fn without_lifetime(body: &Bytes, version: i16) -> Option<Bytes> {
+    let (correlation, mut response) = decode_response::<SaslAuthenticateRequest>(body.clone(), version).ok()?;
+    response.session_lifetime_ms = 0;
+    let frame = encode_response(correlation, &response, version).ok()?;
+    Some(frame.into_bytes().slice(4..))
 }

@@ -3,10 +3,14 @@
 use serde_json::{Map, Value};
 use zeroize::{Zeroize as _, Zeroizing};
 
-use crate::http::Response;
+use crate::http::{Response, Url};
 use crate::json;
 use crate::jwt::Claims;
 use crate::text::Secrets;
+use crate::token::TokenError;
+
+/// The default of `sasl.oauthbearer.sub.claim.name`.
+pub(crate) const DEFAULT_SUBJECT_CLAIM: &str = "sub";
 
 /// The expected form of an answer.
 #[derive(Clone, Debug)]
@@ -174,9 +178,13 @@ pub(crate) fn failure(response: &Response, secrets: &Secrets) -> String {
     text
 }
 
-/// Returns whether a server has refused the client's credentials.
-pub(crate) fn is_invalid_client(response: &Response) -> bool {
-    let code = json::object(&response.body).ok();
-    let code = code.as_ref().and_then(|answer| json::text(answer, "error"));
-    response.status == 401 || code == Some("invalid_client")
+/// Returns whether a server may have refused the client's credentials. Servers differ in the status, and in the error for
+/// credentials whose encoding they cannot read.
+pub(crate) fn is_refusal(response: &Response) -> bool {
+    matches!(response.status, 400 | 401 | 403)
+}
+
+/// Returns the error of a failed request, which begins with librdkafka's words.
+pub(crate) fn retrieval_error(url: &Url, cause: &str) -> TokenError {
+    TokenError(format!("Failed to retrieve OIDC token from \"{url}\": {cause}"))
 }

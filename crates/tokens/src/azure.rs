@@ -1,10 +1,11 @@
 //! Tokens of Azure's instance metadata service: managed identities of virtual machines.
 
-use crate::answer::{self, Expected};
+use std::fmt;
+
+use crate::answer::{self, DEFAULT_SUBJECT_CLAIM, Expected, retrieval_error};
 use crate::clock::now_ms;
 use crate::extensions;
 use crate::http::{ATTEMPT_MAX, Deadline, HttpClient, HttpsTrust, Request, Url};
-use crate::oidc::{DEFAULT_SUBJECT_CLAIM, retrieval_error};
 use crate::text::Secrets;
 use crate::token::{SettingsError, Token, TokenError, TokenProvider};
 
@@ -15,7 +16,7 @@ const DEFAULT_URL: &str = "http://169.254.169.254/metadata/identity/oauth2/token
 
 /// The properties of [`AzureImds`]. Each field is the property `sasl.oauthbearer.` with the name in its comment; `None` if the
 /// property is not set.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct AzureImdsSettings {
     /// `config`: pairs `key=value`, separated by commas. The value of `query` is the query of the request, such as
     /// `query=api-version=2018-02-01&resource=api://ID&client_id=ID`. Other keys are ignored, as in librdkafka.
@@ -30,16 +31,30 @@ pub struct AzureImdsSettings {
     pub trust: HttpsTrust,
 }
 
+/// Prints no part of `sasl.oauthbearer.config`, which is a property that is not shown.
+impl fmt::Debug for AzureImdsSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AzureImdsSettings").finish_non_exhaustive()
+    }
+}
+
 /// A provider of tokens from Azure's instance metadata service
 /// (`sasl.oauthbearer.metadata.authentication.type=azure_imds`).
 ///
 /// It sends `GET` with the header `Metadata: true`, without a proxy.
-#[derive(Debug)]
 pub struct AzureImds {
     url: Url,
     extensions: Vec<(String, String)>,
     expected: Expected,
     http: HttpClient,
+}
+
+impl fmt::Debug for AzureImds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AzureImds")
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
 }
 
 impl AzureImds {

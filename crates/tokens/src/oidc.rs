@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use zeroize::Zeroizing;
 
-use crate::answer::{self, Expected};
+use crate::answer::{self, DEFAULT_SUBJECT_CLAIM, Expected, retrieval_error};
 use crate::assertion::{AssertionSettings, Assertions, DefaultClaims};
 use crate::clock::now_ms;
 use crate::extensions;
@@ -24,8 +24,6 @@ const SUBJECT_CLAIM: &str = "sasl.oauthbearer.sub.claim.name";
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 /// The identifier of assertions as a grant (RFC 7523, section 2.1).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// The default of `sasl.oauthbearer.sub.claim.name`.
-pub(crate) const DEFAULT_SUBJECT_CLAIM: &str = "sub";
 
 /// The grant of a token, `sasl.oauthbearer.grant.type`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -82,6 +80,7 @@ impl fmt::Debug for OidcSettings {
 /// | `client_credentials` | `client.id`, `client.secret` | header `Authorization: Basic` |
 /// | `client_credentials` | `client.id`, an assertion, no secret | field `client_assertion` (private_key_jwt) |
 /// | `jwt-bearer` | an assertion | field `assertion` |
+/// | `jwt-bearer` | an assertion, `client.id`, `client.secret` | field `assertion`, and the header `Authorization: Basic` |
 ///
 /// An assertion is signed with a private key, or read from a file. With `client_credentials`, its claims `iss` and `sub`
 /// default to `client.id`, and `aud` to the endpoint's URL, as RFC 7523, section 3, requires them.
@@ -101,8 +100,14 @@ pub struct Oidc {
 /// The client's proof of its identity.
 enum Proof {
     Secret(Basic),
-    ClientAssertion { id: Option<String>, assertions: Assertions },
-    JwtBearer(Assertions),
+    ClientAssertion {
+        id: String,
+        assertions: Assertions,
+    },
+    JwtBearer {
+        basic: Option<Basic>,
+        assertions: Assertions,
+    },
 }
 
 impl fmt::Debug for Oidc {
@@ -110,7 +115,7 @@ impl fmt::Debug for Oidc {
         let proof = match self.proof {
             Proof::Secret(_) => "secret",
             Proof::ClientAssertion { .. } => "client assertion",
-            Proof::JwtBearer(_) => "assertion",
+            Proof::JwtBearer { .. } => "assertion",
         };
         f.debug_struct("Oidc")
             .field("url", &self.url)
@@ -148,7 +153,10 @@ impl Oidc {
             opaque_principal: client_id.clone().unwrap_or_else(|| "unknown".to_owned()),
         };
         let proof = match settings.grant {
-            Grant::JwtBearer => Proof::JwtBearer(Assertions::new(settings.assertion, DefaultClaims::default())?),
+            Grant::JwtBearer => Proof::JwtBearer {
+                basic: client_id.zip(secret).map(|(id, secret)| Basic::new(id, secret)),
+                assertions: Assertions::new(settings.assertion, DefaultClaims::default())?,
+            },
             Grant::ClientCredentials => {
                 let Some(id) = client_id else {
                     return Err(SettingsError::invalid(ID, "grant.type=client_credentials needs it"));
@@ -162,7 +170,7 @@ impl Oidc {
                             aud: Some(settings.token_endpoint_url.clone()),
                         };
                         Proof::ClientAssertion {
-                            id: Some(id),
+                            id,
                             assertions: Assertions::new(settings.assertion, defaults)?,
                         }
                     }
@@ -202,42 +210,46 @@ impl Oidc {
     fn ask(&self, secrets: &mut Secrets, deadline: Deadline) -> Result<Response, String> {
         let assertion = match &self.proof {
             Proof::Secret(_) => None,
-            Proof::ClientAssertion { assertions, .. } | Proof::JwtBearer(assertions) => {
+            Proof::ClientAssertion { assertions, .. } | Proof::JwtBearer { assertions, .. } => {
                 Some(assertions.at(now_ms()).map_err(|error| error.0)?)
             }
         };
         let assertion = assertion.as_ref().map_or("", |assertion| assertion.as_str());
         secrets.add(assertion);
-        let mut fields = match &self.proof {
-            Proof::Secret(_) => vec![("grant_type", "client_credentials")],
-            Proof::ClientAssertion { .. } => vec![
-                ("grant_type", "client_credentials"),
-                ("client_assertion_type", ASSERTION_TYPE),
-                ("client_assertion", assertion),
-            ],
-            Proof::JwtBearer(_) => vec![("grant_type", JWT_BEARER), ("assertion", assertion)],
+        let (mut fields, basic) = match &self.proof {
+            Proof::Secret(basic) => (vec![("grant_type", "client_credentials")], Some(basic)),
+            Proof::ClientAssertion { id, .. } => {
+                let fields = vec![
+                    ("grant_type", "client_credentials"),
+                    ("client_assertion_type", ASSERTION_TYPE),
+                    ("client_assertion", assertion),
+                    ("client_id", id.as_str()),
+                ];
+                (fields, None)
+            }
+            Proof::JwtBearer { basic, .. } => (
+                vec![("grant_type", JWT_BEARER), ("assertion", assertion)],
+                basic.as_ref(),
+            ),
         };
-        if let Proof::ClientAssertion { id: Some(id), .. } = &self.proof {
-            fields.push(("client_id", id));
-        }
         if let Some(scope) = &self.scope {
             fields.push(("scope", scope));
         }
         let body = form(&fields);
-        let Proof::Secret(basic) = &self.proof else {
+        let Some(basic) = basic else {
             return self.post(&body, None, deadline);
         };
         basic.add_to(secrets);
         let encodes = basic.encodes();
         let response = self.post(&body, Some(&basic.header(encodes)), deadline)?;
-        if !basic.is_ambiguous || !answer::is_invalid_client(&response) {
+        if !basic.is_ambiguous || !answer::is_refusal(&response) {
             return Ok(response);
         }
-        let response = self.post(&body, Some(&basic.header(!encodes)), deadline)?;
-        if response.is_success() {
+        let second = self.post(&body, Some(&basic.header(!encodes)), deadline)?;
+        if second.is_success() {
             basic.set_encodes(!encodes);
         }
-        Ok(response)
+        Ok(second)
     }
 
     fn post(&self, body: &str, authorization: Option<&str>, deadline: Deadline) -> Result<Response, String> {
@@ -261,17 +273,12 @@ impl TokenProvider for Oidc {
     }
 }
 
-/// Returns the error of a failed request, which begins with librdkafka's words.
-pub(crate) fn retrieval_error(url: &Url, cause: &str) -> TokenError {
-    TokenError(format!("Failed to retrieve OIDC token from \"{url}\": {cause}"))
-}
-
 /// The client's id and secret, in the header `Authorization: Basic`.
 ///
 /// RFC 6749, section 2.3.1, requires that both are encoded as in forms. Many clients, librdkafka among them, do not encode, and
 /// some servers do not decode. The two ways differ only for `%` and `+`, which decoding changes, and for `:` in the id: other
 /// texts are sent as they are, which every server understands. For those that differ, the first request is not encoded. If
-/// the server refuses the client, the request is repeated at once the other way, and a way that succeeded is kept.
+/// the server refuses it (400, 401, 403), it is repeated at once the other way, and a way that succeeded is kept.
 struct Basic {
     id: String,
     secret: Zeroizing<String>,

@@ -1,9 +1,8 @@
 //! The parsers of data from outside, which the fuzz targets call without a server.
 
-use crate::answer::Expected;
+use crate::answer::{DEFAULT_SUBJECT_CLAIM, Expected};
 use crate::assertion;
 use crate::aws;
-use crate::oidc::DEFAULT_SUBJECT_CLAIM;
 use crate::token::Token;
 
 /// Reads the body of a token endpoint's answer that was received at a time, in milliseconds since 1970, as

@@ -130,3 +130,56 @@ fn server_tls(conf: &ClientConfig) -> Result<(Option<Arc<ServerTls>>, Option<Cer
     let tls = ServerTls::new(identity).map_err(|e| fail(LOCATION, e))?;
     Ok((Some(Arc::new(tls)), None))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Conf;
+
+    fn conf(mechanisms: &str, users: &str) -> ClientConfig {
+        let mut conf = Conf::new();
+        for (name, value) in [
+            ("test.mock.sasl.mechanisms", mechanisms),
+            ("test.mock.sasl.users", users),
+            ("test.mock.sasl.max.reauth.ms", "5000"),
+        ] {
+            conf.set(name, value).unwrap();
+        }
+        conf.client_config()
+    }
+
+    #[test]
+    fn mechanisms_and_users_are_lists() {
+        let sasl = sasl(&conf("SCRAM-SHA-256, PLAIN", "alice:se:cret,bob:"))
+            .unwrap()
+            .unwrap();
+        assert_eq!(sasl.mechanisms, [SaslMechanism::ScramSha256, SaslMechanism::Plain]);
+        assert_eq!(
+            sasl.users,
+            [SaslUser::new("alice", "se:cret"), SaslUser::new("bob", "")]
+        );
+        assert_eq!(sasl.max_reauth_ms, 5000);
+    }
+
+    #[test]
+    fn brokers_have_no_sasl_without_mechanisms() {
+        assert!(sasl(&conf("", "alice:secret")).unwrap().is_none());
+    }
+
+    #[test]
+    fn errors_name_the_property_and_no_password() {
+        let error = sasl(&conf("PLAIN,GSSAPI", "")).unwrap_err();
+        let expected =
+            "test.mock.sasl.mechanisms: \"GSSAPI\" is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER";
+        assert_eq!(error.message, expected);
+        for users in ["secret", ":secret", "a:b,secret"] {
+            let error = sasl(&conf("PLAIN", users)).unwrap_err();
+            assert!(
+                error.message.starts_with("test.mock.sasl.users must"),
+                "{}",
+                error.message
+            );
+            assert!(!error.message.contains("secret"));
+        }
+    }
+}

@@ -5,9 +5,6 @@ use super::refusal::refuse;
 use super::tables::Prop;
 use crate::error::Error;
 
-/// The variables that `sasl.kerberos.kinit.cmd` may contain besides properties.
-const KINIT_VARIABLES: &[&str] = &["broker.name", "hostname"];
-
 /// Checks the rules between security properties.
 pub(super) fn check(conf: &Conf) -> Result<(), Error> {
     check_certificates(conf)?;
@@ -92,7 +89,7 @@ fn check_mechanism(conf: &Conf) -> Result<(), Error> {
     }
 }
 
-/// Checks that each `%{...}` in the kinit command names a property or a variable.
+/// Checks that each `%{...}` in the kinit command names a property.
 fn check_kinit(conf: &Conf) -> Result<(), Error> {
     if conf.int(Prop::sasl_kerberos_min_time_before_relogin) == 0 {
         return Ok(());
@@ -103,7 +100,7 @@ fn check_kinit(conf: &Conf) -> Result<(), Error> {
         let Some((variable, after)) = after.split_once('}') else {
             return Err(refuse("sasl.kerberos.kinit.cmd", command, "a %{ has no }"));
         };
-        if !KINIT_VARIABLES.contains(&variable) && !conf.knows(variable) {
+        if !conf.knows(variable) {
             let allowed = format!("%{{{variable}}} names no property");
             return Err(refuse("sasl.kerberos.kinit.cmd", command, &allowed));
         }
@@ -154,17 +151,29 @@ fn check_client_credentials(conf: &Conf) -> Result<(), Error> {
     if conf.choice(Prop::sasl_oauthbearer_metadata_authentication_type) != "none" {
         return Ok(());
     }
-    for (property, name) in [
-        (Prop::sasl_oauthbearer_client_id, "sasl.oauthbearer.client.id"),
-        (Prop::sasl_oauthbearer_client_secret, "sasl.oauthbearer.client.secret"),
-    ] {
-        if conf.text(property).is_empty() {
-            return Err(Error::invalid_arg(format!(
-                "{name} is not set: sasl.oauthbearer.grant.type=client_credentials needs it"
-            )));
-        }
+    if conf.text(Prop::sasl_oauthbearer_client_id).is_empty() {
+        return Err(Error::invalid_arg(
+            "sasl.oauthbearer.client.id is not set: sasl.oauthbearer.grant.type=client_credentials needs it",
+        ));
     }
-    Ok(())
+    let has_assertion = [
+        Prop::sasl_oauthbearer_assertion_private_key_file,
+        Prop::sasl_oauthbearer_assertion_private_key_pem,
+        Prop::sasl_oauthbearer_assertion_file,
+    ]
+    .into_iter()
+    .any(|p| !conf.text(p).is_empty());
+    match (
+        conf.text(Prop::sasl_oauthbearer_client_secret).is_empty(),
+        has_assertion,
+    ) {
+        (true, false) => Err(Error::invalid_arg(
+            "sasl.oauthbearer.client.secret is not set: sasl.oauthbearer.grant.type=client_credentials needs it, or a private \
+             key or file of an assertion (sasl.oauthbearer.assertion.*)",
+        )),
+        (true, true) => check_assertion(conf),
+        (false, _) => Ok(()),
+    }
 }
 
 fn check_assertion(conf: &Conf) -> Result<(), Error> {

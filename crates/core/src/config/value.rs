@@ -324,6 +324,9 @@ fn read_flags(text: &str, values: &[Named], mut bits: u32) -> Result<u32, String
 /// tests verify that this does not occur.
 pub(super) trait Field: Default {
     fn take(value: &Value) -> Option<Self>;
+
+    /// Returns the field as text.
+    fn text(&self) -> String;
 }
 
 macro_rules! integer_fields {
@@ -336,13 +339,17 @@ macro_rules! integer_fields {
                     _ => None,
                 }
             }
+
+            fn text(&self) -> String {
+                self.to_string()
+            }
         })+
     };
 }
 integer_fields!(i16, i32, u32);
 
 macro_rules! fields {
-    ($($ty:ty: $variant:ident($bound:ident) => $out:expr;)+) => {
+    ($($ty:ty: $variant:ident($bound:ident) => $out:expr, $field:ident => $text:expr;)+) => {
         $(impl Field for $ty {
             fn take(value: &Value) -> Option<Self> {
                 match value {
@@ -350,15 +357,20 @@ macro_rules! fields {
                     _ => None,
                 }
             }
+
+            fn text(&self) -> String {
+                let $field = self;
+                $text
+            }
         })+
     };
 }
 fields! {
-    f64: Float(n) => *n;
-    bool: Bool(b) => *b;
-    String: Text(text) => text.clone().unwrap_or_default();
-    Secret: Text(text) => Secret::new(text.as_deref().unwrap_or_default());
-    PatternList: Patterns(list) => list.clone();
-    Choice: Choice(choice) => *choice;
-    usize: Pointer(address) => *address;
+    f64: Float(n) => *n, field => field.to_string();
+    bool: Bool(b) => *b, field => field.to_string();
+    String: Text(text) => text.clone().unwrap_or_default(), field => field.clone();
+    Secret: Text(text) => Secret::new(text.as_deref().unwrap_or_default()), field => field.to_string();
+    PatternList: Patterns(list) => list.clone(), field => field.text.clone();
+    Choice: Choice(choice) => *choice, field => field.as_str().to_owned();
+    usize: Pointer(address) => *address, field => field.to_string();
 }

@@ -26,6 +26,8 @@ pub(super) enum Output {
     Authenticate { token: Vec<u8>, version: i16 },
     /// Send the token with its length before it and without a request header.
     RawToken(Vec<u8>),
+    /// Send the last token in that way. The broker does not answer it, and the client is authenticated.
+    LastRawToken(Vec<u8>),
     /// Have the driver carry out a step of the mechanism that may block; [`Authentication::on_work_done`] takes its result.
     Work(ExchangeStep),
     /// The client is authenticated, for that time when the broker limits it (KIP-368).
@@ -160,7 +162,8 @@ impl Authentication {
             let code = ErrorCode::from(response.error_code);
             let text = response.error_message.filter(|text| !text.is_empty());
             let mut text = text.unwrap_or_else(|| code.description().into_owned());
-            if let Some(refusal) = self.refusal() {
+            let advice = || self.mechanism.as_ref()?.refusal_advice();
+            if let Some(refusal) = self.refusal().or_else(advice) {
                 text.push_str(": ");
                 text.push_str(refusal);
             }
@@ -207,8 +210,10 @@ impl Authentication {
     }
 
     fn on_step(&mut self, mechanism: Box<dyn Mechanism>, result: Result<Step, SaslError>) -> Result<Output, Error> {
+        let is_last = mechanism.is_last_response();
         self.mechanism = Some(mechanism);
         match result.map_err(refused)? {
+            Step::Respond(token) if is_last && self.stage == Stage::RawToken => Ok(Output::LastRawToken(token)),
             Step::Respond(token) => Ok(self.send(token)),
             Step::Done => Ok(Output::Done {
                 session_lifetime: self.session_lifetime,

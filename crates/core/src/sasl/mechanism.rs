@@ -100,6 +100,17 @@ pub trait Mechanism: fmt::Debug + Send {
     fn refusal(&self) -> Option<&str> {
         None
     }
+
+    /// Returns usual reasons for which a broker refuses the last token, if brokers do not report them.
+    fn refusal_advice(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns true when the last response of [`step`](Self::step) is the exchange's last token. A broker that receives
+    /// tokens without framing does not answer it; in SaslAuthenticate its answer is an empty token.
+    fn is_last_response(&self) -> bool {
+        false
+    }
 }
 
 #[cfg(test)]

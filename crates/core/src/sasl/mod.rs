@@ -1,6 +1,7 @@
 //! SASL mechanisms as pure state machines (RFC 4422): each maps the broker's challenges to responses. The connection
 //! layer carries the tokens (SaslHandshake, SaslAuthenticate).
 
+mod gssapi;
 mod mechanism;
 mod oauthbearer;
 mod plain;
@@ -10,8 +11,10 @@ mod work;
 use std::fmt;
 use std::sync::Arc;
 
+pub use gssapi::GssapiCredentials;
 pub use mechanism::{Mechanism, SaslError, Step};
 pub use oauthbearer::{BearerToken, OAuthBearer, validate_extension, validate_token};
+pub use ottla_gssapi::KinitCommand;
 pub use plain::Plain;
 #[cfg(test)]
 pub(crate) use scram::ScriptedServer;
@@ -39,6 +42,8 @@ pub enum Credentials {
     Scram(Arc<ScramCredentials>),
     /// `OAUTHBEARER` (RFC 7628, KIP-255).
     OAuthBearer(Arc<BearerToken>),
+    /// `GSSAPI` (RFC 4752): Kerberos.
+    Gssapi(Arc<GssapiCredentials>),
 }
 
 impl Credentials {
@@ -61,6 +66,7 @@ impl Credentials {
             Credentials::Plain { .. } => "PLAIN",
             Credentials::Scram(credentials) => credentials.hash().mechanism_name(),
             Credentials::OAuthBearer(_) => oauthbearer::NAME,
+            Credentials::Gssapi(_) => gssapi::NAME,
         }
     }
 
@@ -69,11 +75,11 @@ impl Credentials {
     /// # Errors
     /// [`SaslError`] when the system has no random bytes for a nonce.
     pub fn mechanism(&self, host: &str, rng: &mut Rng) -> Result<Box<dyn Mechanism>, SaslError> {
-        let _ = host;
         Ok(match self {
             Credentials::Plain { username, password } => Box::new(Plain::new(username, password)),
             Credentials::Scram(credentials) => Box::new(Scram::new(credentials.clone(), rng)?),
             Credentials::OAuthBearer(token) => Box::new(OAuthBearer::new(token.clone())),
+            Credentials::Gssapi(credentials) => gssapi::exchange(credentials.clone(), host),
         })
     }
 }

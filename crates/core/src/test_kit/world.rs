@@ -10,12 +10,15 @@ use ottla_protocol::{ApiKey, Message, Request};
 
 use super::clock::{EPOCH_MS, VirtualClock};
 use super::network::{Arrival, Network};
+use crate::cluster;
 use crate::config::{ClientConfig, Conf, TopicConf, TopicConfig};
 use crate::connection::{NetAction, NetEvent};
 use crate::core::{ClientHooks, Command, Core, CoreBuilder, Shared};
 use crate::credentials::CredentialSource;
+use crate::error::Error;
 use crate::event::DeliveryMode;
 use crate::log::{LogLine, LogSink};
+use crate::reply::Reply;
 use crate::sys::{Clock, Instant, Rng, earliest};
 use crate::types::{ClientKind, Topic, TopicHooks};
 
@@ -194,6 +197,18 @@ impl World {
     /// Executes a command of the metadata manager.
     pub(crate) fn cluster_command(&mut self, command: crate::cluster::Command) {
         self.send(Command::Cluster(command));
+    }
+
+    /// Requests metadata of all topics as the application does, and waits for the result, for that time at most.
+    pub(crate) fn request_metadata(&mut self, timeout_ms: u64) -> Result<(), Error> {
+        let reply = Reply::new();
+        self.cluster_command(cluster::Command::Metadata {
+            scope: cluster::MetadataScope::AllTopics,
+            deadline: self.now.plus_ms(timeout_ms),
+            reply: reply.clone(),
+        });
+        self.run_ms(timeout_ms);
+        reply.try_take().unwrap().map(drop)
     }
 
     /// Ends the client. Its last push of metrics may take time.

@@ -12,7 +12,9 @@ mod framing;
 mod messages;
 mod producer;
 mod records;
+mod scram;
 mod tls;
+mod tokens;
 
 use crate::Verdict;
 
@@ -198,6 +200,34 @@ pub const TARGETS: &[Target] = &[
             "revocation lists: only signed ones count, memory is bounded",
             certificates::lists,
             certificates::list_seeds,
+        )
+    },
+    Target {
+        words: tokens::answer_words,
+        ..target(
+            "token_answers",
+            "answers with tokens or AWS credentials: a token can be sent and has an end, texts and memory are bounded",
+            tokens::answers,
+            tokens::answer_seeds,
+        )
+    },
+    Target {
+        words: tokens::settings_words,
+        ..target(
+            "token_settings",
+            "settings of token providers, and templates: texts and memory are bounded",
+            tokens::settings,
+            tokens::settings_seeds,
+        )
+    },
+    Target {
+        words: scram::words,
+        mutations: 400,
+        ..target(
+            "scram",
+            "messages of a SCRAM server: only one that knows the password is accepted",
+            scram::server_messages,
+            scram::seeds,
         )
     },
     Target {

@@ -3,6 +3,7 @@
 mod brokers;
 mod groups;
 mod requests;
+mod sasl;
 mod state;
 mod topics;
 mod transactions;
@@ -20,6 +21,7 @@ use crate::faults::requests::{
     break_leader_hints, break_partition, fail_producer_requests, heal_requests, push_delay, push_disconnect,
     push_request_error, reject_records, throttle,
 };
+use crate::faults::sasl::{heal_sasl, restore_user, set_login, start_sasl_faults, strike_sasl};
 use crate::faults::topics::{break_topic, delete_topic, grow_topic, heal_topics, make_topic};
 use crate::faults::transactions::{end_block, heal_transactions, start_transaction_faults, strike_transaction};
 use crate::plan::FaultKind;
@@ -34,6 +36,7 @@ pub(crate) fn start_faults(faults: &mut Faults, world: &mut World) {
     }
     start_group_faults(faults, world);
     start_transaction_faults(faults, world);
+    start_sasl_faults(faults, world);
 }
 
 pub(super) fn next_strike(faults: &mut Faults, world: &mut World, kind: FaultKind, mean_us: u64) {
@@ -67,6 +70,9 @@ pub(crate) fn on_fault(faults: &mut Faults, world: &mut World, event: FaultEvent
         FaultEvent::EndCoordinatorError(group) => end_coordinator_error(world, &group),
         FaultEvent::StrikeTransaction(kind, mean_us) => strike_transaction(faults, world, kind, mean_us),
         FaultEvent::EndBlock(kind, key) => end_block(world, kind, &key),
+        FaultEvent::StrikeSasl(kind, mean_us) => strike_sasl(faults, world, kind, mean_us),
+        FaultEvent::RestoreUser(client) => restore_user(world, client),
+        FaultEvent::SetLogin(client) => set_login(world, client),
         FaultEvent::EndTopicError(topic) => {
             // The topic may not exist any more.
             let _ = world.cluster.set_topic_error(&topic, None);
@@ -117,6 +123,7 @@ pub(crate) fn heal(faults: &mut Faults, world: &mut World) {
     heal_topics(world);
     heal_groups(world);
     heal_transactions(world);
+    heal_sasl(world);
 }
 
 pub(super) fn set_a_clock(faults: &mut Faults, world: &mut World) -> bool {

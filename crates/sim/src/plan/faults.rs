@@ -124,6 +124,12 @@ impl FaultPlan {
         self.fatal_errors = false;
     }
 
+    /// Removes faults of clocks.
+    pub(crate) fn with_right_clocks(&mut self) {
+        let of_clocks = [FaultKind::ClockJump, FaultKind::BrokerClock];
+        self.kinds.retain(|(kind, _)| !of_clocks.contains(kind));
+    }
+
     /// Adds unclean elections with this mean time between two, and removes the recreation of topics.
     pub(crate) fn cut_logs(&mut self, mean_us: u64) {
         self.kinds

@@ -8,6 +8,10 @@ const SEEDS_A_BLOCK: u64 = 64;
 const TLS_CYCLE: u64 = 25;
 const TLS_BLOCKS: [u64; 4] = [2, 15, 23, 24];
 
+/// Likewise, those with SASL.
+const SASL_CYCLE: u64 = 43;
+const SASL_BLOCKS: [u64; 6] = [6, 10, 23, 28, 33, 38];
+
 /// Returns the block of a seed.
 pub(crate) fn block_of(seed: u64) -> u64 {
     seed / SEEDS_A_BLOCK % BLOCKS
@@ -16,4 +20,9 @@ pub(crate) fn block_of(seed: u64) -> u64 {
 /// Returns true for seeds of worlds with TLS.
 pub(crate) fn has_tls(seed: u64) -> bool {
     TLS_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % TLS_CYCLE))
+}
+
+/// Returns true for seeds of worlds with SASL.
+pub(crate) fn has_sasl(seed: u64) -> bool {
+    SASL_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % SASL_CYCLE))
 }

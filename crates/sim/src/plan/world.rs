@@ -8,6 +8,7 @@ use super::faults::FaultPlan;
 use super::group::{GroupsPlan, MemberPlan};
 use super::net::NetPlan;
 use super::producer::{BrokerLimits, ProducerPlan};
+use super::sasl::SaslPlan;
 use super::seeds::block_of;
 use super::settings::{RECONNECT_MAX_MS, SOCKET_TIMEOUT_MAX_MS};
 use super::statistics::StatisticsPlan;
@@ -33,6 +34,7 @@ pub(crate) struct Plan {
     pub(crate) transactions: Option<TransactionsPlan>,
     pub(crate) statistics: StatisticsPlan,
     pub(crate) tls: Option<TlsPlan>,
+    pub(crate) sasl: Option<SaslPlan>,
     /// The duration of the faults.
     pub(crate) fault_phase_us: u64,
     /// The longest time to settle after the faults.
@@ -175,6 +177,7 @@ impl Plan {
             transactions: None,
             statistics: StatisticsPlan::draw(seed),
             tls,
+            sasl: None,
             fault_phase_us,
             settle_us,
         };
@@ -196,7 +199,21 @@ impl Plan {
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
             plan.add_transactions(seed, &mut SeededRng::of(seed, 40));
         }
+        plan.add_sasl(seed);
         plan
+    }
+
+    /// Makes brokers authenticate clients, in some worlds.
+    fn add_sasl(&mut self, seed: u64) {
+        let Some(sasl) = SaslPlan::draw(seed) else { return };
+        self.cluster.sasl = Some(sasl.config());
+        self.versions.extend(sasl.api_versions());
+        if sasl.has_tokens() {
+            self.cluster.wall_clock_ms = WALL_START_MS;
+            self.producers.iter_mut().for_each(|producer| producer.skew_ms = 0);
+            self.faults.with_right_clocks();
+        }
+        self.sasl = Some(sasl);
     }
 
     /// Returns true when coordinators forget transactional ids during the world.

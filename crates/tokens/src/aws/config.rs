@@ -21,7 +21,7 @@ const KEYS: &[&str] = &[
 ];
 
 /// The parsed settings.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Config {
     values: Vec<(&'static str, String)>,
     pub(super) extensions: Vec<(String, String)>,

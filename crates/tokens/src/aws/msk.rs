@@ -1,5 +1,7 @@
 //! Tokens for Amazon MSK with IAM access control.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use zeroize::Zeroizing;
@@ -34,11 +36,18 @@ const USER_AGENT: &str = concat!("ottla/", env!("CARGO_PKG_VERSION"));
 /// looked for again for each token. Profiles with `credential_process` or SSO are not supported.
 ///
 /// The principal is the access key's id.
-#[derive(Debug)]
 pub struct MskIam {
     region: Option<String>,
     extensions: Vec<(String, String)>,
     sources: Sources,
+}
+
+impl fmt::Debug for MskIam {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MskIam")
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
 }
 
 impl MskIam {

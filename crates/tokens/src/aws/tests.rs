@@ -7,6 +7,7 @@ use serde_json::json;
 use super::credentials::Credentials;
 use super::*;
 use crate::http::{Deadline, Environment, HttpsTrust};
+use crate::test_folder::Folder;
 use crate::test_server::{Answer, Server};
 use crate::token::Token;
 
@@ -56,29 +57,6 @@ fn parameters(token: &Token) -> (String, Vec<(String, String)>) {
 fn parameter(token: &Token, name: &str) -> Option<String> {
     let found = parameters(token).1.into_iter().find(|(other, _)| other == name);
     found.map(|(_, value)| value)
-}
-
-/// Writes files, and removes them at the end.
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ottla-tokens-aws-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 fn in_minutes(minutes: i64) -> i64 {
@@ -151,7 +129,7 @@ fn credentials_of_the_environment_come_first() {
 
 #[test]
 fn profiles_have_credentials_and_regions() {
-    let folder = Folder::new("profiles");
+    let folder = Folder::new("aws-profiles");
     let config = folder.write(
         "config",
         "[default]\nregion=a-1\n[profile dev]\nregion=b-1\naws_access_key_id=CONFIG\n",
@@ -187,7 +165,7 @@ fn profiles_have_credentials_and_regions() {
 
 #[test]
 fn a_web_identity_is_exchanged_by_sts() {
-    let folder = Folder::new("web");
+    let folder = Folder::new("aws-web");
     let token_file = folder.write("token", "hidden.web.token\n");
     let credentials = json!({
         "AccessKeyId": "ASIAWEB", "SecretAccessKey": "hidden", "SessionToken": "session", "Expiration": in_minutes(5),
@@ -231,7 +209,7 @@ fn a_web_identity_is_exchanged_by_sts() {
 
 #[test]
 fn a_profile_assumes_a_role_by_a_signed_request() {
-    let folder = Folder::new("role");
+    let folder = Folder::new("aws-role");
     let config = "[profile dev]\nrole_arn=arn:aws:iam::1:role/r\nsource_profile=base\nexternal_id=ext\nrole_session_name=me\n\
                   [profile loop]\nrole_arn=r\nsource_profile=back\n[profile back]\nrole_arn=r\nsource_profile=loop\n\
                   [profile base]\naws_access_key_id=BASE\naws_secret_access_key=hidden\naws_session_token=hidden-session\n\
@@ -268,7 +246,7 @@ fn a_profile_assumes_a_role_by_a_signed_request() {
 
 #[test]
 fn containers_have_an_address_and_a_token() {
-    let folder = Folder::new("container");
+    let folder = Folder::new("aws-container");
     let body = json!({"AccessKeyId": "ASIATASK", "SecretAccessKey": "hidden", "Token": "s", "Expiration": iso(in_minutes(60))});
     let server = Server::start(vec![Answer::json(body.to_string())]);
     let url = server.url("/creds?x=hidden");

@@ -1,15 +1,16 @@
 //! JSON Web Tokens that AWS issues for other services (STS GetWebIdentityToken).
 
+use std::fmt;
+
 use super::config::{self, Config};
 use super::settings::AwsSettings;
 use super::sources::Sources;
 use super::sts::Sts;
-use crate::answer::Expected;
+use crate::answer::{DEFAULT_SUBJECT_CLAIM, Expected};
 use crate::clock::now_ms;
 use crate::extensions;
 use crate::http::{ATTEMPT_MAX, Deadline, Environment};
 use crate::json;
-use crate::oidc::DEFAULT_SUBJECT_CLAIM;
 use crate::token::{SettingsError, Token, TokenError, TokenProvider};
 
 /// A provider of tokens that AWS's security token service issues for an audience, such as Confluent Cloud
@@ -24,13 +25,20 @@ use crate::token::{SettingsError, Token, TokenError, TokenProvider};
 /// | `sts_endpoint` | another address of the service |
 /// | `principal_name` | the principal; default the token's subject |
 /// | `tag_NAME` | the tag NAME in the token |
-#[derive(Debug)]
 pub struct AwsWebIdentity {
     config: Config,
     extensions: Vec<(String, String)>,
     duration: String,
     algorithm: String,
     sources: Sources,
+}
+
+impl fmt::Debug for AwsWebIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AwsWebIdentity")
+            .field("sources", &self.sources)
+            .finish_non_exhaustive()
+    }
 }
 
 impl AwsWebIdentity {

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::test_folder::Folder;
 use crate::test_server::{Answer, Pki, Server};
 
 fn client(trust: HttpsTrust, variables: &[(&str, &str)]) -> HttpClient {
@@ -180,20 +181,17 @@ fn a_truncated_answer_over_tls_is_an_error() {
 #[test]
 fn trusted_certificates_come_from_file_or_directory() {
     let pki = Pki::new("localhost");
-    let folder = std::env::temp_dir().join(format!("ottla-tokens-trust-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let file = folder.join("ca.pem");
-    std::fs::write(&file, &pki.ca_pem).unwrap();
+    let folder = Folder::new("trust");
+    let file = folder.write("ca.pem", &pki.ca_pem);
     let server = Server::with_tls(vec![Answer::json("{}")], Some(&pki));
-    for location in [&folder, &file] {
+    for location in [folder.path(), file] {
         let trust = HttpsTrust {
-            ca_location: Some(location.to_str().unwrap().to_owned()),
+            ca_location: Some(location),
             ca_pem: None,
         };
         assert_eq!(trust.check().unwrap(), Vec::<String>::new());
         get(&client(trust, &[]), &server.url("/"), SECONDS).unwrap();
     }
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

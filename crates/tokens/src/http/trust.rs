@@ -1,12 +1,11 @@
 //! The CAs that HTTPS servers' certificates are checked by.
 
-use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use ottla_tls::material;
 use ottla_tls::roots::{CaStore, FILE_LEN_MAX};
 
+use crate::file;
 use crate::token::SettingsError;
 
 const LOCATION: &str = "https.ca.location";
@@ -67,11 +66,8 @@ fn add_location(store: &mut CaStore, location: &str) -> Result<Vec<String>, Sett
             .add_directory(source, path)
             .map_err(|e| SettingsError::invalid(LOCATION, e)),
         _ => {
-            let mut bytes = Vec::new();
-            let file = fs::File::open(path).map_err(|e| invalid(&e))?;
-            file.take(FILE_LEN_MAX)
-                .read_to_end(&mut bytes)
-                .map_err(|e| invalid(&e))?;
+            let len_max = usize::try_from(FILE_LEN_MAX).unwrap_or(usize::MAX);
+            let bytes = file::read(location, len_max).map_err(|e| SettingsError::invalid(LOCATION, e))?;
             let found = material::certificates_from_pem(&bytes).map_err(|e| invalid(&e))?;
             Ok(store.add(source, found))
         }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::jwt::Algorithm;
+use crate::test_folder::Folder;
 use crate::test_server::{Answer, Received, Server, decoded};
 
 const SECRET_TEXT: &str = "hidden-secret";
@@ -105,28 +106,6 @@ fn verified(assertion: &str, algorithm: Algorithm, key: &rcgen::KeyPair) -> (Val
     (part(header), part(claims))
 }
 
-struct Folder(std::path::PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ottla-tokens-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn write(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.to_str().unwrap().to_owned()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn a_token_has_its_claims_and_the_extensions() {
     let server = Server::start(vec![good()]);
@@ -194,7 +173,8 @@ fn ordinary_secrets_are_sent_once_as_they_are() {
 #[test]
 fn a_secret_that_servers_may_decode_is_tried_both_ways() {
     let secret = "a+b%41";
-    let refused = Answer::error(400, r#"{"error":"invalid_client"}"#);
+    // Nimbus' answer to a Basic header that it cannot decode.
+    let refused = Answer::error(400, r#"{"error":"invalid_request"}"#);
     let server = Server::start(vec![refused, good()]);
     let mut settings = settings(&server);
     settings.client_secret = Some(Zeroizing::new(secret.to_owned()));
@@ -277,6 +257,7 @@ fn jwt_bearer_has_the_configured_claims_only() {
     let (key, pem) = key_file(Algorithm::Es256);
     let request = request_of(|settings| {
         jwt_bearer(settings, &pem);
+        settings.client_secret = None;
         settings.assertion.exp_seconds = 7;
         settings.assertion.nbf_seconds = 3;
         settings.assertion.aud = Some("the audience".to_owned());
@@ -290,6 +271,14 @@ fn jwt_bearer_has_the_configured_claims_only() {
     let iat = claims["iat"].as_i64().unwrap();
     let expected = json!({"aud": "the audience", "iat": iat, "exp": iat + 7, "nbf": iat - 3});
     assert_eq!(claims, expected);
+}
+
+#[test]
+fn jwt_bearer_with_id_and_secret_authenticates_the_client_too() {
+    let (key, pem) = key_file(Algorithm::Es256);
+    let request = request_of(|settings| jwt_bearer(settings, &pem));
+    assert_eq!(credentials(&request), ("app".to_owned(), SECRET_TEXT.to_owned()));
+    verified(&request.form()[1].1, Algorithm::Es256, &key);
 }
 
 #[test]

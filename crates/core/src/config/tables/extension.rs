@@ -29,7 +29,7 @@ macro_rules! extension_rows {
     "SASL mechanisms of the embedded cluster's brokers, separated by commas: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, \
      OAUTHBEARER, which accepts unsecured tokens. With one of them the client uses `security.protocol=sasl_plaintext`, or \
      `sasl_ssl` with `test.mock.ssl`. Not in librdkafka.";
-"test.mock.sasl.users" test_mock_sasl_users: String = text().hidden().sensitive() =>
+"test.mock.sasl.users" test_mock_sasl_users: Secret = text().hidden().sensitive() =>
     "Users of the embedded cluster's brokers for PLAIN and SCRAM: `name:password`, separated by commas. The password \
      begins after the first colon. For `test.mock.sasl.mechanisms`. Not in librdkafka.";
 "test.mock.sasl.max.reauth.ms" test_mock_sasl_max_reauth_ms: u32 = int(0, 86_400_000, 0).ms().hidden() =>

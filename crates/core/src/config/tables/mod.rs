@@ -44,8 +44,8 @@ const FEATURES: &[Named] = &[
     ("oidc", 0x2000),
 ];
 
-/// gzip, snappy, ssl, sasl, regex, lz4, sasl_plain, sasl_scram, zstd, sasl_oauthbearer.
-const BUILT_IN: u32 = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x20 | 0x80 | 0x100 | 0x400 | 0x800;
+/// gzip, snappy, ssl, sasl, regex, lz4, sasl_gssapi, sasl_plain, sasl_scram, zstd, sasl_oauthbearer, http, oidc.
+const BUILT_IN: u32 = 0x1 | 0x2 | 0x4 | 0x8 | 0x10 | 0x20 | 0x40 | 0x80 | 0x100 | 0x400 | 0x800 | 0x1000 | 0x2000;
 
 /// The names that `debug` accepts: single contexts, and `all` of them.
 pub const DEBUG_CONTEXTS: &[Named] = &[
@@ -148,6 +148,18 @@ macro_rules! define {
                         .and_then(Field::take)
                         .unwrap_or_default(),)+
                 }
+            }
+        }
+
+        impl $config {
+            /// Returns the value of a property as text; `None` if there is none of that name.
+            pub fn get(&self, name: &str) -> Option<String> {
+                let named = |p: &Property| p.name == name || p.aliases.contains(&name);
+                let index = $table.iter().position(named)?;
+                $(if index == $prop::$field as usize {
+                    return Some(self.$field.text());
+                })+
+                None
             }
         }
 

@@ -339,3 +339,22 @@ fn the_manual_has_whole_tables() {
         assert!(cells == 7 || cells == 4 || cells == 3, "{}: {line}", number + 1);
     }
 }
+
+#[test]
+fn typed_settings_are_found_by_name_and_alias_as_text() {
+    let mut conf = Conf::new();
+    for (name, value) in [
+        ("sasl.username", "alice"),
+        ("sasl.kerberos.keytab", "/a b"),
+        ("socket.timeout.ms", "1234"),
+        ("security.protocol", "sasl_ssl"),
+        ("enable.sasl.oauthbearer.unsecure.jwt", "true"),
+        ("topic.blacklist", "^a,b"),
+        ("sasl.mechanism", "PLAIN"),
+    ] {
+        conf.set(name, value).unwrap();
+        assert_eq!(conf.client_config().get(name).as_deref(), Some(value), "{name}");
+    }
+    assert_eq!(conf.client_config().get("sasl.mechanisms").as_deref(), Some("PLAIN"));
+    assert_eq!(conf.client_config().get("no.such.property"), None);
+}

@@ -31,6 +31,8 @@ const API_VERSIONS_FIRST: i16 = 0;
 /// The part of a session's lifetime after which the client authenticates again, with its jitter: 85 % to 95 %, as the Java
 /// client does (KIP-368).
 const REAUTHENTICATE_AFTER: (f64, f64) = (0.85, 0.10 / 0.85);
+/// Minimum time between two authentications on a connection: brokers refuse another one within a second (KIP-368).
+const REAUTHENTICATE_MIN: Duration = Duration::from_millis(1_050);
 
 impl BrokerConnection {
     // ---------------------------------------------------------------- addresses
@@ -454,7 +456,14 @@ impl BrokerConnection {
                     table.start_step(conn, step);
                 }
             }
-            Ok(Output::RawToken(token)) => self.send_raw_token(table, token, now),
+            Ok(Output::RawToken(token)) => {
+                self.send_raw_token(table, token, now);
+            }
+            Ok(Output::LastRawToken(token)) => {
+                if self.send_raw_token(table, token, now) {
+                    self.on_authenticated(table, None, now);
+                }
+            }
             Ok(Output::Done { session_lifetime }) => self.on_authenticated(table, session_lifetime, now),
             Err(error) => {
                 let text = format!("{}: {} {}", self.peer(), error.message, self.in_state(now));
@@ -463,10 +472,12 @@ impl BrokerConnection {
         }
     }
 
-    fn send_raw_token(&mut self, table: &mut TableState, token: Vec<u8>, now: Instant) {
+    /// Sends a token without framing. Returns false if that failed and the connection has ended.
+    fn send_raw_token(&mut self, table: &mut TableState, token: Vec<u8>, now: Instant) -> bool {
         let (Some(conn), Ok(len)) = (self.state.conn(), i32::try_from(token.len())) else {
             let error = Error::new(ErrorCode::L_AUTHENTICATION, "the SASL token is too long");
-            return self.take_down(table, Some(error), now);
+            self.take_down(table, Some(error), now);
+            return false;
         };
         let bytes = [&len.to_be_bytes()[..], &token].concat();
         self.requests.push_frame();
@@ -474,12 +485,16 @@ impl BrokerConnection {
             parts: vec![Bytes::from(bytes)],
         };
         table.act(NetAction::Send { conn, frame });
+        true
     }
 
     fn on_authenticated(&mut self, table: &mut TableState, session_lifetime: Option<Duration>, now: Instant) {
         self.reauthenticate_at = session_lifetime.map(|lifetime| {
             let renewal = lifetime.mul_f64(REAUTHENTICATE_AFTER.0);
-            let renewal = table.rng.jitter(renewal, 0.0, REAUTHENTICATE_AFTER.1);
+            let renewal = table
+                .rng
+                .jitter(renewal, 0.0, REAUTHENTICATE_AFTER.1)
+                .max(REAUTHENTICATE_MIN);
             self.log(table).session_lifetime(lifetime, renewal);
             now + renewal
         });

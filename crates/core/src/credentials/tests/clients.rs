@@ -5,10 +5,8 @@ use ottla_protocol::ApiKey;
 use zeroize::Zeroizing;
 
 use super::super::*;
-use crate::cluster::{self, MetadataScope};
 use crate::error::ErrorCode;
 use crate::event::Event;
-use crate::reply::Reply;
 use crate::sasl::BearerToken;
 use crate::test_kit::World;
 
@@ -173,14 +171,7 @@ fn connections_wait_for_the_applications_token_and_use_it_at_once() {
     let mut w = producer("OAUTHBEARER", "right", |sasl| {
         sasl.accepted_tokens = Some(vec![accepted("one"), accepted("two")]);
     });
-    let reply = Reply::new();
-    w.cluster_command(cluster::Command::Metadata {
-        scope: MetadataScope::AllTopics,
-        deadline: w.now.plus_ms(1_000),
-        reply: reply.clone(),
-    });
-    w.run_ms(5_000);
-    let error = reply.try_take().unwrap().unwrap_err();
+    let error = w.request_metadata(1_000).unwrap_err();
     assert!(
         error
             .message

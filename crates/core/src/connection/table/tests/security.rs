@@ -478,6 +478,16 @@ fn a_session_with_a_lifetime_is_renewed_before_its_end_and_requests_wait() {
 }
 
 #[test]
+fn a_session_of_a_second_is_not_renewed_within_the_second_in_which_brokers_refuse_that() {
+    let mut w = World::new(secured(false, true));
+    w.authenticate(1_100);
+    w.advance(1_049);
+    assert!(matches!(w.ready(), Ready::Yes(_)) && w.actions().is_empty());
+    w.advance(1);
+    w.sent_request::<SaslHandshakeRequest>();
+}
+
+#[test]
 fn a_session_without_a_lifetime_is_not_renewed() {
     let mut w = World::new(secured(false, true));
     w.authenticate(0);
