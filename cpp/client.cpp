@@ -9,7 +9,6 @@
 #include "event.h"
 #include "message.h"
 #include "exception_guard.h"
-#include "unavailable.h"
 
 namespace ottla {
 

@@ -4,8 +4,6 @@
 
 #include <memory>
 
-#include "unavailable.h"
-
 namespace ottla {
 
 using RdKafka::Conf;
@@ -25,11 +23,6 @@ bool is_name(const std::string &name, const char *wanted, std::string &errstr) {
         errstr = "Property \"" + name + "\" does not take an object of this class: \"" + wanted +
                  "\" does";
         return false;
-}
-
-Conf::ConfResult missing(const char *service, std::string &errstr) {
-        unavailable(service, errstr);
-        return Conf::CONF_INVALID;
 }
 
 }  // namespace
@@ -190,8 +183,6 @@ Conf::ConfResult ConfImpl::set_engine_callback_data(void *value, std::string &er
 Conf::ConfResult ConfImpl::enable_sasl_queue(bool enable, std::string &errstr) {
         if (!is_global("enable_sasl_queue()", errstr))
                 return CONF_INVALID;
-        if (!rd_kafka_conf_enable_sasl_queue)
-                return missing("SASL", errstr);
         rd_kafka_conf_enable_sasl_queue(conf_, enable);
         return CONF_OK;
 }

@@ -6,7 +6,6 @@
 #include "metadata.h"
 #include "queue.h"
 #include "exception_guard.h"
-#include "unavailable.h"
 
 namespace ottla {
 
@@ -154,13 +153,11 @@ ErrorCode HandleImpl::oauthbearer_set_token_failure(const std::string &errstr) {
 }
 
 RdKafka::Error *HandleImpl::sasl_background_callbacks_enable() {
-        if (!rd_kafka_sasl_background_callbacks_enable)
-                return unavailable("SASL");
         return error_of(rd_kafka_sasl_background_callbacks_enable(rk_));
 }
 
 RdKafka::Queue *HandleImpl::get_sasl_queue() {
-        return rd_kafka_queue_get_sasl ? queue_of(rd_kafka_queue_get_sasl(rk_)) : nullptr;
+        return queue_of(rd_kafka_queue_get_sasl(rk_));
 }
 
 RdKafka::Queue *HandleImpl::get_background_queue() {
@@ -177,8 +174,6 @@ void HandleImpl::mem_free(void *ptr) {
 
 RdKafka::Error *HandleImpl::sasl_set_credentials(const std::string &username,
                                                  const std::string &password) {
-        if (!rd_kafka_sasl_set_credentials)
-                return unavailable("SASL");
         return error_of(
             rd_kafka_sasl_set_credentials(rk_, username.c_str(), password.c_str()));
 }

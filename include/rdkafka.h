@@ -1175,18 +1175,33 @@ RD_EXPORT void rd_kafka_conf_set_background_event_cb(
     void (*event_cb)(rd_kafka_t *rk, rd_kafka_event_t *rkev, void *opaque));
 
 /**
- * Makes tokens for SASL/OAUTHBEARER (KIP-255).
+ * Requests a token for SASL/OAUTHBEARER (KIP-255). The callback answers with
+ * rd_kafka_oauthbearer_set_token() or rd_kafka_oauthbearer_set_token_failure(), before it returns
+ * or later, from any thread. Connections wait until there is a token.
  *
- *   oauthbearer_config  the value of `sasl.oauthbearer.config`
+ *   oauthbearer_config  the value of `sasl.oauthbearer.config`; NULL if it is not set
  *
- * The mechanism is not available yet: a client with `sasl.mechanisms=OAUTHBEARER` is refused. A
- * client without it never needs a token, so that the callback is kept and not called.
+ * It is called when the client starts, when 80 % of a token's life have passed, 10 s after a
+ * failure, and again if a request was not answered in 30 s. Only a client with
+ * `sasl.mechanisms=OAUTHBEARER` calls it; it precedes `sasl.oauthbearer.method=oidc`.
+ *
+ * Called from rd_kafka_poll(), rd_kafka_flush(), from rd_kafka_consumer_poll() after
+ * rd_kafka_poll_set_consumer(), and from the calls that serve the main queue; with
+ * rd_kafka_conf_enable_sasl_queue() from those that serve the SASL queue. Other calls that wait,
+ * such as rd_kafka_metadata() or rd_kafka_committed(), call no callbacks: a client that has no
+ * thread in one of the calls above needs rd_kafka_sasl_background_callbacks_enable().
  */
 RD_EXPORT void rd_kafka_conf_set_oauthbearer_token_refresh_cb(
     rd_kafka_conf_t *conf,
     void (*oauthbearer_token_refresh_cb)(rd_kafka_t *rk,
                                          const char *oauthbearer_config,
                                          void *opaque));
+
+/**
+ * Enables (1) or disables (0) the SASL queue: requests for tokens of SASL/OAUTHBEARER then go to a
+ * queue of their own, rd_kafka_queue_get_sasl(), in place of the main queue. Default: disabled.
+ */
+RD_EXPORT void rd_kafka_conf_enable_sasl_queue(rd_kafka_conf_t *conf, int enable);
 
 /**
  * Opens the client's sockets in place of socket(2).
@@ -1541,18 +1556,23 @@ RD_EXPORT void rd_kafka_yield(rd_kafka_t *rk);
 RD_EXPORT int rd_kafka_brokers_add(rd_kafka_t *rk, const char *brokerlist);
 
 /**
- * Sets the client's token for SASL/OAUTHBEARER (KIP-255). The mechanism is not available yet, so
- * that no client has a use for one.
+ * Sets the client's token for SASL/OAUTHBEARER (KIP-255): for new connections, and when a session
+ * is renewed (KIP-368). The client requests the next one when 80 % of its remaining life have
+ * passed. Thread-safe; all texts are copied.
  *
- * @param token_value        The token.
- * @param md_lifetime_ms     When it expires, in milliseconds since 1970.
- * @param md_principal_name  Whose it is.
- * @param extensions         Names and values of SASL extensions in turn, or NULL.
- * @param extension_size     Their number, names and values counted.
+ * @param token_value        The token: printable ASCII, tab, CR and LF.
+ * @param md_lifetime_ms     The end of its life, in milliseconds since 1970-01-01 UTC.
+ * @param md_principal_name  The Kafka principal that it is for. Used in the log only.
+ * @param extensions         Names and values of SASL extensions in turn (KIP-342), or NULL. A name
+ *                           consists of ASCII letters and is not "auth"; a value of the characters
+ *                           of a token.
+ * @param extension_size     The number of names and values together: an even number.
  * @param errstr             Receives the reason; NULL is allowed.
  *
- * @return RD_KAFKA_RESP_ERR__STATE: OAUTHBEARER is not the client's mechanism;
- *         RD_KAFKA_RESP_ERR__INVALID_ARG: NULL in place of the token or the principal.
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR;
+ *         RD_KAFKA_RESP_ERR__STATE: OAUTHBEARER is not the client's mechanism;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: NULL, a life that is over, an odd number of extensions, or
+ *         characters that are not allowed. The token before stays in use.
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token(rd_kafka_t *rk,
                                                              const char *token_value,
@@ -1564,15 +1584,42 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token(rd_kafka_t *rk,
                                                              size_t errstr_size);
 
 /**
- * Reports to the client that no token could be obtained.
+ * Reports that no token could be obtained. The token before stays in use until its life is over,
+ * and the client requests another one after 10 s. The first failure with a text raises
+ * RD_KAFKA_RESP_ERR__AUTHENTICATION, to the error callback or as an event. Thread-safe.
  *
  * @param errstr  The reason.
  *
- * @return RD_KAFKA_RESP_ERR__STATE: OAUTHBEARER is not the client's mechanism;
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR;
+ *         RD_KAFKA_RESP_ERR__STATE: OAUTHBEARER is not the client's mechanism;
  *         RD_KAFKA_RESP_ERR__INVALID_ARG: `errstr` is NULL or empty.
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_oauthbearer_set_token_failure(rd_kafka_t *rk,
                                                                      const char *errstr);
+
+/**
+ * Calls the token refresh callback of SASL/OAUTHBEARER on a thread of the library, so that the
+ * application need not poll: forwards the SASL queue to the background queue
+ * (rd_kafka_queue_get_background()). With rd_kafka_conf_set_background_event_cb() that callback
+ * receives the requests as RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH. Thread-safe.
+ *
+ * @return NULL, or an error that the caller ends with rd_kafka_error_destroy():
+ *         RD_KAFKA_RESP_ERR__NOT_CONFIGURED: rd_kafka_queue_get_sasl() is NULL;
+ *         RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE: there is no thread to be had.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_sasl_background_callbacks_enable(rd_kafka_t *rk);
+
+/**
+ * Replaces user name and password of SASL PLAIN and SCRAM (`sasl.username`, `sasl.password`): for
+ * new connections, and when a session is renewed (KIP-368). Connections that are up stay up, and
+ * those that wait after a refusal are opened at once. With another mechanism it has no effect, and
+ * a warning is logged. Thread-safe; both texts are copied.
+ *
+ * @return NULL, or an error that the caller ends with rd_kafka_error_destroy():
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: a text is NULL, empty or not UTF-8.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_sasl_set_credentials(rd_kafka_t *rk, const char *username, const char *password);
 
 
 /* ==========================================================================
@@ -3062,6 +3109,16 @@ RD_EXPORT rd_kafka_queue_t *
 rd_kafka_queue_get_partition(rd_kafka_t *rk, const char *topic, int32_t partition);
 
 /**
+ * Returns the SASL queue: requests for tokens of SASL/OAUTHBEARER, which rd_kafka_queue_poll()
+ * returns as RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH and rd_kafka_queue_poll_callback() passes to
+ * the token refresh callback.
+ *
+ * @return A new reference, to be ended with rd_kafka_queue_destroy(). NULL unless
+ *         rd_kafka_conf_enable_sasl_queue() was called and OAUTHBEARER is the client's mechanism.
+ */
+RD_EXPORT rd_kafka_queue_t *rd_kafka_queue_get_sasl(rd_kafka_t *rk);
+
+/**
  * Returns the background queue: what is forwarded to it goes to the callback of
  * rd_kafka_conf_set_background_event_cb(), on a thread of the library; without that callback to
  * those that rd_kafka_poll() would call. The thread is started when it is first asked for.
@@ -3160,7 +3217,8 @@ typedef int rd_kafka_event_type_t;
 #define RD_KAFKA_EVENT_DELETERECORDS_RESULT 105              /**< Admin result. */
 #define RD_KAFKA_EVENT_DELETEGROUPS_RESULT 106               /**< Admin result. */
 #define RD_KAFKA_EVENT_DELETECONSUMERGROUPOFFSETS_RESULT 107 /**< Admin result. */
-#define RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH 0x100       /**< A token is needed. */
+/** A token of SASL/OAUTHBEARER is needed, see rd_kafka_oauthbearer_set_token(). */
+#define RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH 0x100
 #define RD_KAFKA_EVENT_BACKGROUND 0x200                      /**< For the background callback. */
 #define RD_KAFKA_EVENT_CREATEACLS_RESULT 0x400               /**< Admin result. */
 #define RD_KAFKA_EVENT_DESCRIBEACLS_RESULT 0x800             /**< Admin result. */
@@ -3246,6 +3304,12 @@ RD_EXPORT int rd_kafka_event_debug_contexts(rd_kafka_event_t *rkev, char *dst, s
 
 /** RD_KAFKA_EVENT_STATS: the statistics, a JSON object. Else NULL. */
 RD_EXPORT const char *rd_kafka_event_stats(rd_kafka_event_t *rkev);
+
+/**
+ * RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH: the value of `sasl.oauthbearer.config`, NULL if it is not
+ * set. Else NULL.
+ */
+RD_EXPORT const char *rd_kafka_event_config_string(rd_kafka_event_t *rkev);
 
 /**
  * RD_KAFKA_EVENT_REBALANCE, RD_KAFKA_EVENT_OFFSET_COMMIT: the partitions. Else NULL. For a

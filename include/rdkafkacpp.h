@@ -651,15 +651,18 @@ class RD_EXPORT DeliveryReportCb {
 class RD_EXPORT OAuthBearerTokenRefreshCb {
        public:
         /**
-         * Called when the client needs a token: at its start, and before the present token's life
-         * is over. It answers with Handle::oauthbearer_set_token() or
-         * Handle::oauthbearer_set_token_failure(), during the call or later.
+         * Called when the client needs a token: at its start, when 80 % of a token's life have
+         * passed, 10 s after a failure, and again if a request was not answered in 30 s. It
+         * answers with Handle::oauthbearer_set_token() or Handle::oauthbearer_set_token_failure(),
+         * during the call or later, from any thread. Connections wait until there is a token.
          *
          * @param handle              Client that needs the token.
          * @param oauthbearer_config  The property `sasl.oauthbearer.config`.
          *
-         * Called from Handle::poll(), KafkaConsumer::consume(), or where
-         * Conf::enable_sasl_queue() has moved it to.
+         * Called from Handle::poll(), Producer::flush() and KafkaConsumer::consume(). With
+         * Conf::enable_sasl_queue() it is called from a thread of the library, after
+         * Handle::sasl_background_callbacks_enable(), or from the calls that serve
+         * Handle::get_sasl_queue().
          */
         virtual void oauthbearer_token_refresh_cb(RdKafka::Handle *handle,
                                                   const std::string &oauthbearer_config) = 0;
@@ -1104,7 +1107,7 @@ class RD_EXPORT Conf {
         virtual Conf::ConfResult set_engine_callback_data(void *value, std::string &errstr) = 0;
 
         /**
-         * Sends token refreshes to a queue of their own instead of the client's, see
+         * Sends requests for tokens to a queue of their own instead of the client's, see
          * Handle::get_sasl_queue() and Handle::sasl_background_callbacks_enable(). Global.
          */
         virtual Conf::ConfResult enable_sasl_queue(bool enable, std::string &errstr) = 0;
@@ -1259,16 +1262,18 @@ class RD_EXPORT Handle {
         virtual ErrorCode fatal_error(std::string &errstr) const = 0;
 
         /**
-         * Sets the client's token for SASL/OAUTHBEARER.
+         * Sets the client's token for SASL/OAUTHBEARER (KIP-255): for new connections, and when a
+         * session is renewed (KIP-368). Thread-safe.
          *
          * @param token_value        Token.
-         * @param md_lifetime_ms     When it expires, in milliseconds since 1970-01-01 UTC.
-         * @param md_principal_name  The Kafka principal of the token.
-         * @param extensions         SASL extensions (RFC 7628): name, value, name, value, ...
-         * @param errstr             Receives what is wrong, if something is.
+         * @param md_lifetime_ms     The end of its life, in milliseconds since 1970-01-01 UTC.
+         * @param md_principal_name  The Kafka principal of the token, for the log.
+         * @param extensions         SASL extensions (KIP-342): name, value, name, value, ...
+         * @param errstr             Receives the reason of an error.
          *
-         * @return ERR_NO_ERROR; ERR__INVALID_ARG; ERR__STATE: the client does not use this
-         *         mechanism; ERR__NOT_IMPLEMENTED: the library lacks it.
+         * @return ERR_NO_ERROR; ERR__STATE: OAUTHBEARER is not the client's mechanism;
+         *         ERR__INVALID_ARG: a life that is over, an odd number of extensions, or characters
+         *         that are not allowed in a token or an extension.
          */
         virtual ErrorCode oauthbearer_set_token(const std::string &token_value,
                                                 int64_t md_lifetime_ms,
@@ -1277,16 +1282,25 @@ class RD_EXPORT Handle {
                                                 std::string &errstr) = 0;
 
         /**
-         * Reports that no token could be obtained; the client requests one again later. Same
-         * result.
+         * Reports that no token could be obtained: the client requests one again after 10 s.
+         *
+         * @return ERR_NO_ERROR; ERR__STATE: OAUTHBEARER is not the client's mechanism;
+         *         ERR__INVALID_ARG: `errstr` is empty.
          */
         virtual ErrorCode oauthbearer_set_token_failure(const std::string &errstr) = 0;
 
-        /** Lets a thread of the library serve the SASL queue (Conf::enable_sasl_queue()). */
+        /**
+         * Calls the callback for tokens on a thread of the library (Conf::enable_sasl_queue()). An
+         * exception that the callback throws there is logged.
+         *
+         * @return NULL, or an error that the caller deletes: ERR__NOT_CONFIGURED: get_sasl_queue()
+         *         is NULL.
+         */
         virtual Error *sasl_background_callbacks_enable() = 0;
 
         /**
-         * Returns the SASL queue, which the caller deletes; NULL without Conf::enable_sasl_queue().
+         * Returns the SASL queue, which the caller deletes; NULL unless Conf::enable_sasl_queue() was
+         * called and OAUTHBEARER is the client's mechanism.
          */
         virtual Queue *get_sasl_queue() = 0;
 
@@ -1304,8 +1318,10 @@ class RD_EXPORT Handle {
         virtual void mem_free(void *ptr) = 0;
 
         /**
-         * Sets user name and password for SASL PLAIN and SCRAM. New connections use them; those
-         * that are up are not affected.
+         * Replaces user name and password of SASL PLAIN and SCRAM: for new connections, and when a
+         * session is renewed (KIP-368). Connections that are up stay up. Thread-safe.
+         *
+         * @return NULL, or an error that the caller deletes: ERR__INVALID_ARG: a text is empty.
          */
         virtual Error *sasl_set_credentials(const std::string &username,
                                             const std::string &password) = 0;

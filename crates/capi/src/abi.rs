@@ -194,6 +194,7 @@ pub mod event_type {
     pub const REBALANCE: i32 = 0x10;
     pub const OFFSET_COMMIT: i32 = 0x20;
     pub const STATS: i32 = 0x40;
+    pub const OAUTHBEARER_TOKEN_REFRESH: i32 = 0x100;
     pub const CREATE_TOPICS_RESULT: i32 = 100;
     pub const DELETE_TOPICS_RESULT: i32 = 101;
     pub const CREATE_PARTITIONS_RESULT: i32 = 102;

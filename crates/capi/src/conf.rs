@@ -211,6 +211,13 @@ exports! {
         conf.set_events(events);
     }
 
+    /// Enables or disables the queue of requests for tokens.
+    fn rd_kafka_conf_enable_sasl_queue(conf: &mut ConfHandle, enable: i32) {
+        let value = if enable == 0 { "false" } else { "true" };
+        let set = conf.set("enable_sasl_queue", Some(value));
+        debug_assert!(set.is_ok());
+    }
+
     /// Sets the application's pointer.
     fn rd_kafka_conf_set_opaque(conf: &mut ConfHandle, opaque: *mut c_void) {
         conf.callbacks_mut().opaque = opaque;

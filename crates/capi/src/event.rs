@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use ottla_core::admin::{AdminOp, AdminResult};
 use ottla_core::error::{Error, ErrorCode};
-use ottla_core::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance};
+use ottla_core::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance, TokenRequest};
 use ottla_core::log::{DebugContexts, LogLine};
 use ottla_core::types::{PartitionOffset, TopicPartition};
 
@@ -15,6 +15,7 @@ use crate::errors;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::{Handle, TopicHandle};
 use crate::message::{self, Message, MessagePtr};
+use crate::oauthbearer::ConfigText;
 use crate::serve;
 use crate::topic_partition_list::{self, OwnedList};
 
@@ -52,6 +53,11 @@ enum Content {
         contexts: DebugContexts,
     },
     Stats(CString),
+    TokenRefresh {
+        config: Option<ConfigText>,
+        /// Lives as long as the event: the client repeats a request that was dropped without an answer.
+        _request: Arc<TokenRequest>,
+    },
     Rebalance {
         code: ErrorCode,
         text: Option<CString>,
@@ -185,6 +191,10 @@ fn content(handle: &Handle, event: Event) -> Result<Content, Box<Event>> {
                 contexts,
             }
         }
+        Event::TokenRefresh(request) => Content::TokenRefresh {
+            config: ConfigText::of(&request),
+            _request: request,
+        },
         Event::Stats(statistics) => Content::Stats(c_text(statistics.to_json())),
         Event::Rebalance(Rebalance { code, partitions }) => Content::Rebalance {
             code,
@@ -266,6 +276,7 @@ fn type_of(event: Option<&EventHandle>) -> i32 {
         Some(Content::Error { .. }) => event_type::ERROR,
         Some(Content::Log { .. }) => event_type::LOG,
         Some(Content::Stats(_)) => event_type::STATS,
+        Some(Content::TokenRefresh { .. }) => event_type::OAUTHBEARER_TOKEN_REFRESH,
         Some(Content::Rebalance { .. }) => event_type::REBALANCE,
         Some(Content::Commit { .. }) => event_type::OFFSET_COMMIT,
         Some(Content::Admin { result, .. }) => admin_event(result.op).0,
@@ -345,6 +356,7 @@ exports! {
             event_type::REBALANCE => c"Rebalance",
             event_type::OFFSET_COMMIT => c"OffsetCommit",
             event_type::STATS => c"Stats",
+            event_type::OAUTHBEARER_TOKEN_REFRESH => c"SaslOAuthBearerTokenRefresh",
             _ => c"(NONE)",
         })
     }
@@ -433,6 +445,15 @@ exports! {
     fn rd_kafka_event_stats(event: &EventHandle) -> *const c_char, or std::ptr::null(); {
         match &event.content {
             Content::Stats(text) => text.as_ptr(),
+            _ => std::ptr::null(),
+        }
+    }
+
+    /// Returns `sasl.oauthbearer.config` of a request for a token, owned by the event; NULL if it is not set, and for other
+    /// events.
+    fn rd_kafka_event_config_string(event: &EventHandle) -> *const c_char, or std::ptr::null(); {
+        match &event.content {
+            Content::TokenRefresh { config, .. } => ConfigText::as_ptr(config.as_ref()),
             _ => std::ptr::null(),
         }
     }

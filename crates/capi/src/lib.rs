@@ -43,6 +43,7 @@ pub mod partitioners;
 pub mod plugins;
 pub mod produce;
 pub mod queue;
+pub mod sasl;
 pub mod self_check;
 pub mod serve;
 pub mod settings;

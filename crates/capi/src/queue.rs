@@ -100,6 +100,11 @@ exports! {
         QueueHandle::new(rk, client.partition(topic.topic(), partition).ok()?.queue().clone())
     }
 
+    /// Returns the queue of requests for tokens; NULL unless it is enabled and OAUTHBEARER is the mechanism.
+    fn rd_kafka_queue_get_sasl(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
+        QueueHandle::new(rk, rk.client()?.sasl_queue()?)
+    }
+
     /// Returns the background queue, which a thread of the library serves.
     fn rd_kafka_queue_get_background(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
         QueueHandle::new(rk, background::queue(rk).ok()?)

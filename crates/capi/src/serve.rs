@@ -17,6 +17,7 @@ use crate::cancel_guard::CancelGuard;
 use crate::ffi::{self, Deadline, IntoC, Timeout, c_text};
 use crate::handle::{Handle, take_yield};
 use crate::message::{self, Message, MessagePtr};
+use crate::oauthbearer::ConfigText;
 use crate::topic_partition_list::OwnedList;
 
 /// The continuation of serving.
@@ -298,13 +299,15 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
 fn refresh_token(handle: &Handle, request: &TokenRequest) {
     let Some(callback) = handle.callbacks().token_refresh else {
         return handle.warn("OAUTHBEARER", || {
-            "a token is needed: set oauthbearer_token_refresh_cb, or call rd_kafka_oauthbearer_set_token()".to_owned()
+            "a token is needed: set oauthbearer_token_refresh_cb, take the request as an event, or call \
+             rd_kafka_oauthbearer_set_token()"
+                .to_owned()
         });
     };
-    let config = c_text(&*request.config);
+    let config = ConfigText::of(request);
     let opaque = handle.callbacks().opaque;
     // SAFETY: the application's function; the string lives during the call.
-    unsafe { callback(handle.as_ptr(), config.as_ptr(), opaque) };
+    unsafe { callback(handle.as_ptr(), ConfigText::as_ptr(config.as_ref()), opaque) };
 }
 
 fn flow() -> Flow {

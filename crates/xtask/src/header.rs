@@ -1,9 +1,7 @@
 //! The header check: the functions that the C headers declare are those that the
-//! shared library exports, one for one, and it exports nothing else. The headers
-//! declare no function that the C++ interface declares missing (`cpp/unavailable.h`).
+//! shared library exports, one for one, and it exports nothing else.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -14,9 +12,6 @@ const PREFIX: &str = "rd_kafka_";
 
 /// Its compiler is its check (`tests/cpp`).
 const CPP_HEADER: &str = "include/rdkafkacpp.h";
-
-/// Declares what the C library does not have yet, for the C++ interface.
-const UNAVAILABLE: &str = "cpp/unavailable.h";
 
 /// Compares headers and library. Argument: the library (default: the one that
 /// `make` builds).
@@ -41,9 +36,7 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     }
     let listing = output_of("nm", &["-D", "--defined-only", &library.to_string_lossy()], &root)?;
     let exported = exported_symbols(&listing);
-    let mut findings = compare(&declared, &exported);
-    let text = fs::read_to_string(root.join(UNAVAILABLE)).map_err(|e| format!("{UNAVAILABLE}: {e}"))?;
-    findings.extend(available(&declared, &text));
+    let findings = compare(&declared, &exported);
     if findings.is_empty() {
         Ok(())
     } else {
@@ -141,17 +134,6 @@ fn compare(declared: &BTreeSet<String>, exported: &BTreeSet<String>) -> Vec<Stri
     findings
 }
 
-/// Returns a finding for each function that `cpp/unavailable.h` declares missing and the headers declare.
-fn available(declared: &BTreeSet<String>, unavailable: &str) -> Vec<String> {
-    unavailable
-        .split("OTTLA_WEAK")
-        .skip(1)
-        .filter_map(function_name)
-        .filter(|name| declared.contains(name))
-        .map(|name| format!("{name}: declared in the headers: {UNAVAILABLE} must not call it missing"))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,13 +173,6 @@ mod tests {
         );
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(compare(&set(&["rd_kafka_a"]), &set(&["rd_kafka_a"])).is_empty());
-    }
-
-    #[test]
-    fn what_is_there_is_not_called_missing() {
-        let text = "OTTLA_WEAK int rd_kafka_a(rd_kafka_t *rk);\nOTTLA_WEAK rd_kafka_error_t *\nrd_kafka_b(int);\n";
-        assert_eq!(available(&set(&["rd_kafka_b", "rd_kafka_c"]), text).len(), 1);
-        assert!(available(&set(&["rd_kafka_c"]), text).is_empty());
     }
 
     #[test]

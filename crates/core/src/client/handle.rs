@@ -248,7 +248,11 @@ impl Client {
         self.shared().sasl_queue.clone()
     }
 
-    fn check_oauthbearer(&self) -> Result<(), Error> {
+    /// Returns an error unless OAUTHBEARER is the client's mechanism.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE)
+    pub fn check_oauthbearer(&self) -> Result<(), Error> {
         self.shared().check_process()?;
         let conf = &self.shared().conf;
         if conf.security_protocol.as_str().starts_with("sasl") && conf.sasl_mechanisms == "OAUTHBEARER" {

@@ -177,7 +177,7 @@ impl Settings {
         let rows = self.table.iter().zip(&self.values).zip(&self.explicit);
         let shown = rows.filter(|(_, explicit)| **explicit).filter_map(|((p, value), _)| {
             let text = value.print(&p.kind)?;
-            Some(format!("{}={}", p.name, if p.sensitive { "..." } else { &text }))
+            Some(format!("{}={}", p.name, if p.sensitive { "[redacted]" } else { &text }))
         });
         shown.collect()
     }
@@ -196,7 +196,7 @@ impl Drop for Settings {
     }
 }
 
-/// Prints the values of sensitive properties as `...`.
+/// Prints the values of sensitive properties as `[redacted]`.
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Settings").field(&self.shown()).finish()

@@ -300,7 +300,8 @@ impl Core {
             match notice {
                 Notice::Request(request) => {
                     let queue = shared.sasl_queue.as_ref().unwrap_or(&shared.main_queue);
-                    queue.push(Event::TokenRefresh(request));
+                    // Before all other events, as in librdkafka: connections may wait for the token.
+                    queue.push_front(Event::TokenRefresh(request));
                 }
                 Notice::Awaited(error) => self.cluster.note_failure(error),
                 Notice::Failed(error) => {
