@@ -24,6 +24,8 @@ ERRORS_S = 4
 REAUTH_S = 2.2 * sasl.SESSION_MS / 1000
 REAUTH_PER_S = 200
 PROGRAM = "tests/real/connection_errors.c"
+# Longer than the life of a token that token_callback.c passes on.
+TOKENS_S, TOKENS_PER_S = 6, 50
 
 
 def flags(properties):
@@ -160,6 +162,22 @@ class Programs(OnSasl):
 
     def test_kerberos(self):
         self.check("GSSAPI")
+
+    def test_application_renews_tokens(self):
+        self.parts.way("OIDC")
+        file = self.parts.tls.folder / "token"
+        file.write_text(self.parts.token())
+        own = self.parts.properties("OIDC", ["sasl.mechanisms=OAUTHBEARER", f"sasl.oauthbearer.config={file}"])
+        count, started = TOKENS_S * TOKENS_PER_S, {}
+        for mode in ("poll", "background", "event"):
+            started[mode] = support.start(
+                support.compiled("tests/real/token_callback.c"), mode, self.kafka.bootstrap_of("OIDC"), self.topic("token"), count,
+                TOKENS_PER_S, *own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        outputs = {mode: process.communicate(timeout=60) for mode, process in started.items()}
+        for mode, (out, err) in outputs.items():
+            with self.subTest(mode=mode):
+                self.assertEqual(out, f"delivered {count} refreshed 2\n", err)
+                self.assertEqual(err, "")
 
     def test_messages_wait_until_the_password_is_set(self):
         for mechanism in ("PLAIN", "SCRAM-SHA-256"):
