@@ -47,8 +47,8 @@ LIFE_S = 20
 PRODUCER = ("enable.idempotence=true", "message.timeout.ms=900000", "debug=security,broker")
 MEMBER = ("session.timeout.ms=240000", "heartbeat.interval.ms=1000", "max.poll.interval.ms=600000")
 GOES_ON_WITHIN_S = 90
-# A line of the log about a connection that ends.
-ENDED = ("|FAIL|", "|TERMINATED|")
+# Lines of the log: a connection has ended; one was authenticated, at first or again.
+ENDED, AUTHENTICATED = "|FAIL|", "|SASLREAUTH|"
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ class Phase:
     def steps(self):
         return []
 
-    def check(self):
-        """Adds complaints to `found`, after the end."""
+    def check(self, ended, authenticated):
+        """Adds complaints to `found`, after the end. The arguments are lines of the producer's log."""
 
     # -- the run
 
@@ -175,7 +175,10 @@ class Phase:
             self.found.append(f"fatal: {self.producer.fatal}")
         if reports.failures():
             self.found.append(f"{sum(reports.failures().values())} messages failed")
-        self.check()
+        lines = self.producer.log.read_text(errors="replace").splitlines()
+        ended, authenticated = ([line for line in lines if word in line] for word in (ENDED, AUTHENTICATED))
+        print(f"{'sessions':<10}  {len(authenticated)} begun or renewed, {len(ended)} failures of connections", flush=True)
+        self.check(ended, authenticated)
         try:
             self.found += soak.read_back(
                 self.cluster, self.topic, reports, self.tell, [self.read_by_mechanism, readback.read_by_java])
@@ -209,9 +212,9 @@ class Phase:
 class Sessions(Phase):
     way = "PLAIN"
 
-    def check(self):
-        lines = self.producer.log.read_text(errors="replace").splitlines()
-        ended = [line for line in lines if any(word in line for word in ENDED)]
+    def check(self, ended, authenticated):
+        if len(authenticated) < BROKERS * self.seconds / (sasl.SESSION_MS / 1000):
+            self.found.append(f"only {len(authenticated)} sessions were begun or renewed in {self.seconds:.0f} s")
         if ended or self.producer.errors:
             self.found.append(f"{len(ended)} connections ended: {ended[:2]}; errors: {self.producer.errors[:3]}")
         for member in self.members:

@@ -58,12 +58,7 @@ impl GivenToken {
         let mut pairs = Vec::new();
         for index in (0..self.count).step_by(2) {
             // SAFETY: index + 1 < count.
-            let texts = unsafe {
-                (
-                    text(*self.extensions.add(index)),
-                    text(*self.extensions.add(index + 1)),
-                )
-            };
+            let texts = unsafe { (text(*self.extensions.add(index)), text(*self.extensions.add(index + 1))) };
             let (Some(name), Some(value)) = texts else {
                 return Err(Error::invalid_arg(format!(
                     "extension {}: name or value is NULL or not UTF-8",

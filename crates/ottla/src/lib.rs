@@ -58,7 +58,9 @@ pub mod client {
 
 /// Configuration properties, set by name.
 pub mod config {
-    pub use ottla_core::config::{ClientConfig, Conf, ConfError, ConfErrorKind, IntoText, Secret, TopicConf, TopicConfig};
+    pub use ottla_core::config::{
+        ClientConfig, Conf, ConfError, ConfErrorKind, IntoText, Secret, TopicConf, TopicConfig,
+    };
 }
 
 /// Consumer: groups and rebalances.

@@ -285,14 +285,14 @@ impl Sasl {
         }
     }
 
-    /// Returns a client whose token ends soon after the faults.
-    pub(crate) fn waits_for(&self) -> Option<String> {
+    /// Returns a client whose token ends soon after the faults. `ended`: it needs no more tokens.
+    pub(crate) fn waits_for(&self, ended: impl Fn(usize) -> bool) -> Option<String> {
         let issuer = lock(self.issuer.as_ref()?);
         let until_ms = issuer.now_ms() + TOKEN_REST_MIN_MS;
         let with_tokens = self
             .clients
             .iter()
-            .filter(|(_, i)| !matches!(i, Identity::Login { .. }));
+            .filter(|(client, i)| !matches!(i, Identity::Login { .. }) && !ended(**client));
         let mut late =
             with_tokens.filter(|(client, _)| issuer.expires_ms.get(client).is_none_or(|end| *end < until_ms));
         late.next()

@@ -158,8 +158,8 @@ pub(crate) fn sasl_worked(world: &mut World, client: usize, work: WorkId, job: S
 /// Schedules the answers of applications that are asked for a token.
 pub(crate) fn notice_token_requests(world: &mut World) {
     for client in world.sasl.clients_that_answer() {
-        let queue = &world.clients[client].shared.sasl_queue;
-        if queue.as_ref().is_some_and(|queue| !queue.is_empty())
+        let queue = world.clients.get(client).and_then(|c| c.shared.sasl_queue.as_ref());
+        if queue.is_some_and(|queue| !queue.is_empty())
             && let Some(delay_us) = world.sasl.begin_answer(client)
         {
             world.after_us(delay_us, WorldEvent::TokenAnswer(client));
