@@ -14,7 +14,7 @@ time, each with a producer, a topic and a group of its own:
 In runs of less than five minutes the outages are shorter. At the end the library, by the phase's mechanism, and Kafka's own
 consumer read each topic: every message must be stored where its report said, once and in the order of production in each
 partition; and the group must have processed each message once and in order. Exit status 1 when one is not, when a message
-failed, when a client did not go on after a fault, or when one of the phase `sessions` reported an error or lost a connection.
+failed, when no message was delivered after a fault, or when one of the phase `sessions` reported an error or lost a connection.
 """
 
 import argparse
@@ -43,8 +43,8 @@ ROTATIONS = 10
 OUTAGE_S, OUTAGE_PART = 60, 0.2
 # The life of tokens and tickets.
 LIFE_S = 20
-# Members keep their partitions in an outage.
 PRODUCER = ("enable.idempotence=true", "message.timeout.ms=900000", "debug=security,broker")
+# Members keep their partitions in an outage.
 MEMBER = ("session.timeout.ms=240000", "heartbeat.interval.ms=1000", "max.poll.interval.ms=600000")
 GOES_ON_WITHIN_S = 90
 # Lines of the log: a connection has ended; one was authenticated, at first or again.
@@ -53,7 +53,7 @@ ENDED, AUTHENTICATED = "|FAIL|", "|SASLREAUTH|"
 
 @dataclass(frozen=True)
 class Step:
-    """Something that happens when that part of the time is over, and goes on for a while."""
+    """A change or a fault, begun after that part of the time; `act` returns at its end."""
 
     at: float
     kind: str
@@ -136,7 +136,7 @@ class Phase:
         if self.producer.produced < self.args.messages and not self.producer.goes_on(reported, GOES_ON_WITHIN_S):
             self.found.append(f"no message reported within {GOES_ON_WITHIN_S} s after {step.kind}")
         self.tell(f"{self.producer.produced:8d} produced {self.producer.reported:8d} reported  {step.kind} is over; "
-                  f"goes on after {time.monotonic() - ended:.1f} s")
+                  f"delivers after {time.monotonic() - ended:.1f} s")
         self.made.append(soak.Made(step.kind, f"at {step.at:.0%}", first, self.producer.produced))
 
     def finish(self):
