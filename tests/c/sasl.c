@@ -316,6 +316,25 @@ static void an_event_requests_the_token(void) {
         rd_kafka_destroy(rk);
 }
 
+/* A request is the first event of its queue, however many wait: connections may depend on it. */
+static void a_request_precedes_other_events(void) {
+        rd_kafka_conf_t *conf = token_conf();
+        rd_kafka_queue_t *queue;
+        rd_kafka_t *rk;
+        forget();
+        test_set(conf, "statistics.interval.ms", "50");
+        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_STATS);
+        rk    = test_client(RD_KAFKA_PRODUCER, conf);
+        queue = rd_kafka_queue_get_main(rk);
+        expect_request(rd_kafka_queue_poll(queue, 20000));
+        CHECK_OK(set_token(rk, 1500));
+        test_sleep_ms(1400);
+        CHECK(rd_kafka_queue_length(queue) > 5);
+        expect_request(rd_kafka_queue_poll(queue, 0));
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_destroy(rk);
+}
+
 static void a_failure_of_the_callback_is_reported_once_and_a_token_of_another_thread_ends_it(void) {
         int64_t until;
         rd_kafka_t *rk;
@@ -651,6 +670,7 @@ int main(void) {
         RUN(a_callback_sets_the_token_in_consumer_poll);
         RUN(a_configuration_that_is_not_set_is_null);
         RUN(an_event_requests_the_token);
+        RUN(a_request_precedes_other_events);
         RUN(a_failure_of_the_callback_is_reported_once_and_a_token_of_another_thread_ends_it);
         RUN(the_sasl_queue_serves_requests_and_poll_does_not);
         RUN(the_background_thread_calls_the_callback);

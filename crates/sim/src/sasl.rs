@@ -12,7 +12,7 @@ use crate::clock::{Time, WALL_START_MS};
 use crate::plan::{SaslPlan, Settings, TokenPlan};
 use crate::rng::SeededRng;
 
-/// After the faults, the rest of each client's token is at least this long before the world goes on.
+/// After the faults, the rest of each client's token is at least this long before the world continues.
 const TOKEN_REST_MIN_MS: i64 = 600_000;
 
 /// The source of tokens, which clients' providers share.

@@ -21,9 +21,15 @@ fn credentials() -> Arc<ScramCredentials> {
     SHARED.get_or_init(new).clone()
 }
 
+/// Maximum length of an error's text: 1,000 characters of the server, each of up to 8 as an escape, and the client's words.
+const TEXT_MAX: usize = 8_300;
+
 /// Checks an error's text.
 fn refused(text: &str) -> Verdict {
-    ensure!(!text.is_empty() && text.len() < 2000, "refused with the text {text:?}");
+    ensure!(
+        !text.is_empty() && text.len() < TEXT_MAX,
+        "refused with the text {text:?}"
+    );
     ensure!(!text.contains(['\n', '\0']), "not one line: {text:?}");
     ensure!(!text.contains(PASSWORD), "the password is in the text");
     Ok(Seen::Refused)

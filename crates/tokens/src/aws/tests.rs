@@ -433,5 +433,5 @@ fn a_machine_without_the_service_costs_little_time() {
     provider
         .fetch_within(Deadline::after(Duration::from_secs(20)))
         .unwrap_err();
-    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(begin.elapsed() < Duration::from_secs(15));
 }

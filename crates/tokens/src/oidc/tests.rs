@@ -306,6 +306,23 @@ fn a_template_gives_what_settings_do_not() {
 }
 
 #[test]
+fn a_template_comes_before_the_claims_that_rfc_7523_requires() {
+    let folder = Folder::new("template-defaults");
+    let template = folder.write("template.json", r#"{"payload":{"aud":"template"}}"#);
+    let (key, pem) = key_file(Algorithm::Es256);
+    let request = request_of(|settings| {
+        jwt_bearer(settings, &pem);
+        settings.grant = Grant::ClientCredentials;
+        settings.client_secret = None;
+        settings.assertion.template_file = Some(template);
+        settings.assertion.sub = Some("setting".to_owned());
+    });
+    let (_, claims) = verified(&request.form()[2].1, Algorithm::Es256, &key);
+    let claim = |name: &str| claims[name].as_str().unwrap().to_owned();
+    assert_eq!(["aud", "sub", "iss"].map(claim), ["template", "setting", "app"]);
+}
+
+#[test]
 fn an_assertion_file_is_read_for_each_token_without_its_line_end() {
     let folder = Folder::new("file");
     let server = Server::start(vec![good()]);
@@ -450,12 +467,23 @@ fn answers_without_a_usable_token_are_errors() {
 
 #[test]
 fn padded_tokens_and_media_types_of_json_are_accepted() {
+    // The subjects' lengths need no, one and two characters of padding.
+    let subjects = ["a", "ab", "abc"].map(|subject| json!({"sub": subject, "exp": in_an_hour_s()}));
+    let paddings = subjects.map(|claims| {
+        let padded: Vec<String> = jwt(&claims)
+            .split('.')
+            .map(|part| format!("{part}{}", "=".repeat((4 - part.len() % 4) % 4)))
+            .collect();
+        let server = Server::start(vec![Answer::json(
+            json!({"access_token": padded.join(".")}).to_string(),
+        )]);
+        let token = provider(settings(&server)).fetch().unwrap();
+        assert_eq!(token.principal, claims["sub"]);
+        padded[1].matches('=').count()
+    });
+    assert!((0..3).all(|count| paddings.contains(&count)), "{paddings:?}");
     let token = jwt(&json!({"sub": "a", "exp": in_an_hour_s() as f64 + 0.5}));
-    let padded: Vec<String> = token
-        .split('.')
-        .map(|part| format!("{part}{}", "=".repeat((4 - part.len() % 4) % 4)))
-        .collect();
-    let body = json!({"access_token": padded.join(".")}).to_string();
+    let body = json!({"access_token": token}).to_string();
     for media_type in [
         "application/json;charset=UTF-8",
         "APPLICATION/JSON",

@@ -79,34 +79,38 @@ macro_rules! security_rows {
 "sasl.mechanisms" sasl_mechanisms: String
     = text_or("GSSAPI").check(TextCheck::SingleItem).also(&["sasl.mechanism"]).high() =>
     "How to authenticate: one of GSSAPI, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER. One name only, in spite of \
-     the property's.";
+     the property's. `docs/SASL.md` has the settings of each.";
 "sasl.kerberos.service.name" sasl_kerberos_service_name: String = text_or("kafka") =>
     "Kerberos service name of the brokers, without host and realm.";
 "sasl.kerberos.principal" sasl_kerberos_principal: String = text_or("kafkaclient") =>
-    "The client's Kerberos principal.";
+    "The client's Kerberos principal, of which `sasl.kerberos.keytab` has a key. With the default, the keytab's first \
+     principal is used; without a keytab, that of the ticket cache.";
 "sasl.kerberos.kinit.cmd" sasl_kerberos_kinit_cmd: String
     = text_or("kinit -R -t \"%{sasl.kerberos.keytab}\" -k %{sasl.kerberos.principal} || \
                kinit -t \"%{sasl.kerberos.keytab}\" -k %{sasl.kerberos.principal}") =>
-    "Shell command that gets or renews the Kerberos ticket. `%{property}` is replaced by the property's value.";
+    "Shell command that acquires or renews the tickets of the default Kerberos cache. The default does not run: \
+     tickets of `sasl.kerberos.keytab` need no command, and connections do not use those of a command if a keytab is set. `%{property}` is replaced by the property's value.";
 "sasl.kerberos.keytab" sasl_kerberos_keytab: String = text() =>
-    "Kerberos keytab for `sasl.kerberos.kinit.cmd`.";
+    "Kerberos keytab: the client acquires and renews tickets with it, in its own memory. Without it, the tickets of the \
+     default cache are used.";
 "sasl.kerberos.min.time.before.relogin" sasl_kerberos_min_time_before_relogin: u32
     = int(0, 86_400_000, 60_000).ms() =>
-    "Shortest time between two runs of `sasl.kerberos.kinit.cmd`; 0 never runs it.";
+    "Time between the starts of two runs of `sasl.kerberos.kinit.cmd`; 0 never runs it.";
 "sasl.username" sasl_username: Secret = text().high().sensitive() =>
-    "User name for PLAIN and SCRAM.";
+    "User name for PLAIN and SCRAM. `rd_kafka_sasl_set_credentials()` replaces it in a running client.";
 "sasl.password" sasl_password: Secret = text().high().sensitive() =>
-    "Password for PLAIN and SCRAM.";
+    "Password for PLAIN and SCRAM. `rd_kafka_sasl_set_credentials()` replaces it in a running client.";
 "sasl.oauthbearer.config" sasl_oauthbearer_config: Secret = text().sensitive() =>
-    "Settings for the application's token refresh callback; for the built-in unsecured tokens `principal=`, `scope=`, \
-     `lifeSeconds=` and the like, separated by spaces.";
+    "Settings for the application's token refresh callback. For the built-in unsecured tokens `principal=`, `scope=`, \
+     `lifeSeconds=` and the like, separated by spaces; for `azure_imds` `query=`, among pairs separated by commas; for \
+     `aws_iam` `region=`, `profile=`, `audience=` and the like, separated by spaces.";
 "enable.sasl.oauthbearer.unsecure.jwt" enable_sasl_oauthbearer_unsecure_jwt: bool = switch(false) =>
     "Create unsigned OAUTHBEARER tokens. For tests only: such tokens prove no identity.";
 "oauthbearer_token_refresh_cb" oauthbearer_token_refresh_cb: usize
     = pointer("rd_kafka_conf_set_oauthbearer_token_refresh_cb") =>
-    "Called when a new OAUTHBEARER token is needed.";
+    "Called when a new OAUTHBEARER token is needed. Precedes `sasl.oauthbearer.method=oidc`.";
 "enable_sasl_queue" enable_sasl_queue: bool = switch(false).hidden() =>
-    "Put token refreshes on a queue of their own; see `rd_kafka_conf_enable_sasl_queue()`.";
+    "Put requests for tokens on a queue of their own; see `rd_kafka_conf_enable_sasl_queue()`.";
 "sasl.oauthbearer.method" sasl_oauthbearer_method: Choice = choice(&[("default", 0), ("oidc", 1)], 0) =>
     "Where OAUTHBEARER tokens come from: the application (`default`) or an identity provider (`oidc`, KIP-768).";
 "sasl.oauthbearer.client.id" sasl_oauthbearer_client_id: String
@@ -114,7 +118,8 @@ macro_rules! security_rows {
     "The application's public name at the identity provider. Needed with `oidc` and grant `client_credentials`.";
 "sasl.oauthbearer.client.secret" sasl_oauthbearer_client_secret: Secret
     = text().also(&["sasl.oauthbearer.client.credentials.client.secret"]).sensitive() =>
-    "The secret that goes with `sasl.oauthbearer.client.id`.";
+    "The secret that goes with `sasl.oauthbearer.client.id`. Sent with grant `client_credentials` unless an assertion \
+     replaces it, and in addition to the assertion of the other grant.";
 "sasl.oauthbearer.scope" sasl_oauthbearer_scope: String = text() =>
     "Scope of access that the token request contains.";
 "sasl.oauthbearer.extensions" sasl_oauthbearer_extensions: String = text() =>
@@ -122,16 +127,18 @@ macro_rules! security_rows {
 "sasl.oauthbearer.token.endpoint.url" sasl_oauthbearer_token_endpoint_url: String = text() =>
     "Address (HTTP or HTTPS) of the identity provider's token endpoint.";
 "sasl.oauthbearer.sub.claim.name" sasl_oauthbearer_sub_claim_name: String = text_or("sub") =>
-    "The token's claim that holds the principal.";
+    "The token's claim that holds the principal. A token that is not a JWT is accepted as well, if the provider's answer has \
+     `expires_in`; its principal is `sasl.oauthbearer.client.id`.";
 "sasl.oauthbearer.grant.type" sasl_oauthbearer_grant_type: Choice
     = choice(&[("client_credentials", 0), ("urn:ietf:params:oauth:grant-type:jwt-bearer", 1)], 0) =>
-    "Authentication of the client at the identity provider: with a secret or with a signed assertion (KIP-1139).";
+    "Grant by which the identity provider issues tokens: the client's own credentials (a secret, or an assertion in its \
+     place), or an assertion that is exchanged for a token (KIP-1139).";
 "sasl.oauthbearer.assertion.algorithm" sasl_oauthbearer_assertion_algorithm: Choice
     = choice(&[("RS256", 0), ("ES256", 1)], 0) =>
     "How the assertion is signed.";
 "sasl.oauthbearer.assertion.private.key.file" sasl_oauthbearer_assertion_private_key_file: Secret
     = text().sensitive() =>
-    "File with the private key that signs the assertion (PEM).";
+    "File with the private key that signs the assertion (PEM). Read for each assertion.";
 "sasl.oauthbearer.assertion.private.key.passphrase" sasl_oauthbearer_assertion_private_key_passphrase: Secret
     = text().sensitive() =>
     "Passphrase of the private key that signs the assertion.";
@@ -139,26 +146,29 @@ macro_rules! security_rows {
     = text().sensitive() =>
     "The private key that signs the assertion itself (PEM).";
 "sasl.oauthbearer.assertion.file" sasl_oauthbearer_assertion_file: String = text() =>
-    "File with a ready-made assertion. Then none of the properties that make one may be set.";
+    "File with a complete assertion, read for each token. Excludes the properties that create one.";
 "sasl.oauthbearer.assertion.claim.aud" sasl_oauthbearer_assertion_claim_aud: String = text() =>
-    "Audience that the assertion claims.";
+    "Audience that the assertion claims. With grant `client_credentials` the default is the token endpoint's URL.";
 "sasl.oauthbearer.assertion.claim.exp.seconds" sasl_oauthbearer_assertion_claim_exp_seconds: u32
     = int(1, i32::MAX, 300).seconds() =>
-    "How long an assertion is valid.";
+    "Life of an assertion.";
 "sasl.oauthbearer.assertion.claim.iss" sasl_oauthbearer_assertion_claim_iss: String = text() =>
-    "Issuer that the assertion claims.";
+    "Issuer that the assertion claims. With grant `client_credentials` the default is `sasl.oauthbearer.client.id`.";
 "sasl.oauthbearer.assertion.claim.jti.include" sasl_oauthbearer_assertion_claim_jti_include: bool = switch(false) =>
     "Give each assertion an identifier of its own.";
 "sasl.oauthbearer.assertion.claim.nbf.seconds" sasl_oauthbearer_assertion_claim_nbf_seconds: u32
     = int(0, i32::MAX, 60).seconds() =>
-    "How long before its making an assertion is valid already, against clocks that differ.";
+    "Time before its creation from which an assertion is valid, for clocks that differ.";
 "sasl.oauthbearer.assertion.claim.sub" sasl_oauthbearer_assertion_claim_sub: String = text() =>
-    "Subject that the assertion claims.";
+    "Subject that the assertion claims. With grant `client_credentials` the default is `sasl.oauthbearer.client.id`.";
 "sasl.oauthbearer.assertion.jwt.template.file" sasl_oauthbearer_assertion_jwt_template_file: String = text() =>
-    "File with header and claims (JSON) that the assertion begins with.";
+    "File (JSON) with the members `header` and `payload`, whose members the assertion has besides its own. Read for each \
+     assertion.";
 "sasl.oauthbearer.metadata.authentication.type" sasl_oauthbearer_metadata_authentication_type: Choice
     = choice(&[("none", 0), ("azure_imds", 1), ("aws_iam", 2)], 0) =>
-    "Cloud service that issues tokens to the machine on which the client runs.";
+    "Cloud service whose identity of the machine or program yields tokens, with `sasl.oauthbearer.method=oidc`: Azure's \
+     instance metadata service, or AWS credentials, for Amazon MSK and (with `audience=` in `sasl.oauthbearer.config`) other \
+     services. In librdkafka `aws_iam` requires a callback.";
 
     } };
 }
