@@ -96,14 +96,16 @@ int main(int argc, char **argv) {
     for (long number = 0; number < count; number++) {
         if (rd_kafka_producev(rk, RD_KAFKA_V_TOPIC(argv[3]), RD_KAFKA_V_VALUE("x", 1), RD_KAFKA_V_END))
             return 1;
-        double ahead_s = start_s + (double)(number + 1) * interval_s - now_s();
-        int ms = ahead_s > 0 ? (int)(ahead_s * 1000) : 0;
-        if (background)
-            usleep((useconds_t)ms * 1000);
-        else if (events)
-            serve_events(rk, queue, ms);
-        else
-            rd_kafka_poll(rk, ms);
+        /* Polling ends early when it has served something. */
+        for (double due_s = start_s + (double)(number + 1) * interval_s, ahead_s; (ahead_s = due_s - now_s()) > 0;) {
+            int ms = (int)(ahead_s * 1000) + 1;
+            if (background)
+                usleep((useconds_t)ms * 1000);
+            else if (events)
+                serve_events(rk, queue, ms);
+            else
+                rd_kafka_poll(rk, ms);
+        }
     }
     for (double end_s = now_s() + 20; delivered < count && now_s() < end_s;) {
         if (events)
