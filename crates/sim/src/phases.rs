@@ -92,6 +92,7 @@ fn wait_for_apps(world: &mut World, waited: u64, next: Phase) {
         None => {
             enter(world, next);
             if next == Phase::Probing {
+                world.settled_at_us = world.now_us();
                 choose_leaver(world);
             }
         }

@@ -561,11 +561,12 @@ impl BrokerConnection {
 
     /// Handles a frame from the broker.
     pub(super) fn on_received(&mut self, table: &mut TableState, body: Bytes, now: Instant) {
-        self.stats.on_response(body.len(), now);
-        table.totals.on_response(body.len());
         if self.state.expects_raw_token() {
+            // Neither this nor the client's token is a response or a request in statistics.
             return self.advance_authentication(table, |a| a.on_raw_token(body), now);
         }
+        self.stats.on_response(body.len(), now);
+        table.totals.on_response(body.len());
         let correlation_id = peek_correlation_id(&body).ok();
         let request = match self.requests.take_answered(correlation_id) {
             Ok(request) => request,
