@@ -4008,12 +4008,13 @@ typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
  *  (rd_kafka_queue_poll(), or the background event callback); rd_kafka_poll() drops such an event
  *  and logs that.
  *
- *  Groups are listed by every broker. All topics or resources of a call are sent in one request to
- *  one broker: topics and partitions to the controller, the settings of a broker to that broker,
- *  others to any. While the controller is unknown or the broker cannot be reached, the call waits,
- *  until the request timeout expires.
+ *  Each operation has its broker: the controller for topics, the broker itself for its settings,
+ *  every broker for a listing of groups, any broker otherwise. While it is unknown or cannot be
+ *  reached, the call waits, until the request timeout expires. A broker's answer that another broker
+ *  is responsible is not reported: the call asks that one for what is open.
  *
- *  rd_kafka_event_error() of the event says whether the call failed as a whole:
+ *  rd_kafka_event_error() of the event says whether the call failed as a whole, because no broker
+ *  has answered for any of its parts:
  *
  *  - RD_KAFKA_RESP_ERR__TIMED_OUT: no response in time, or no broker to send the request to; the
  *    text names the case.
@@ -4026,7 +4027,8 @@ typedef rd_kafka_resp_err_t (rd_kafka_plugin_f_conf_init_t)(
  *  - RD_KAFKA_RESP_ERR__DESTROY: the client was destroyed meanwhile.
  *
  *  Otherwise the result has a row for each topic or resource, in the order of the call, with the
- *  broker's error for that one. Rows, and all strings and arrays in them, belong to the event.
+ *  broker's error for that one, or one of these errors if only some parts were answered. Rows, and
+ *  all strings and arrays in them, belong to the event.
  *
  *  Objects are plain data: one thread at a time may change one. The functions that destroy one
  *  allow NULL; those that destroy an array free its elements only.
@@ -4098,7 +4100,8 @@ rd_kafka_AdminOptions_set_request_timeout(rd_kafka_AdminOptions_t *options,
 
 /**
  * Sets the time for which the controller waits until topics or partitions have been created or
- * deleted on the brokers. CreateTopics, DeleteTopics, CreatePartitions. An operation that takes
+ * deleted on the brokers, and a leader until records have been deleted. CreateTopics, DeleteTopics,
+ * CreatePartitions, DeleteRecords, ListOffsets, ElectLeaders. An operation that takes
  * longer continues, and has the error RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT in the result.
  *
  * @param timeout_ms  Milliseconds, up to 3600000. 0 or -1: the controller answers when it has
@@ -4143,10 +4146,105 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_AdminOptions_set_broker(rd_kafka_AdminOpt
                                                                size_t errstr_size);
 
 /**
+ * Sets whether committed offsets that belong to open transactions are awaited (KIP-447, Kafka 2.5).
+ * ListConsumerGroupOffsets.
+ *
+ * @param true_or_false  1 or 0. Default: 0.
+ *
+ * @return NULL, or RD_KAFKA_RESP_ERR__INVALID_ARG, which the caller frees with
+ *         rd_kafka_error_destroy(): another value, or the request does not have this option.
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_AdminOptions_set_require_stable_offsets(rd_kafka_AdminOptions_t *options,
+                                                 int true_or_false);
+
+/**
+ * Sets whether the broker returns the operations that the client may perform on each topic or group,
+ * or on the cluster (KIP-430, Kafka 2.3). DescribeTopics, DescribeConsumerGroups, DescribeCluster.
+ *
+ * @param true_or_false  1 or 0. Default: 0.
+ *
+ * @return As rd_kafka_AdminOptions_set_require_stable_offsets().
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_AdminOptions_set_include_authorized_operations(rd_kafka_AdminOptions_t *options,
+                                                        int true_or_false);
+
+/** Which records count. */
+typedef enum rd_kafka_IsolationLevel_t {
+        /** All, those of open and aborted transactions too. */
+        RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED = 0,
+        RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED = 1    /**< Committed ones. */
+} rd_kafka_IsolationLevel_t;
+
+/**
+ * Sets which records count. ListOffsets.
+ *
+ * @param value  With RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED the latest offset is the last stable
+ *               one. Default: RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED.
+ *
+ * @return As rd_kafka_AdminOptions_set_require_stable_offsets().
+ */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_AdminOptions_set_isolation_level(rd_kafka_AdminOptions_t *options,
+                                          rd_kafka_IsolationLevel_t value);
+
+/**
  * Sets the pointer that rd_kafka_event_opaque() returns for the result. All requests. Default:
  * NULL.
  */
 RD_EXPORT void rd_kafka_AdminOptions_set_opaque(rd_kafka_AdminOptions_t *options, void *ev_opaque);
+
+/* -- Parts of results that several operations share -- */
+
+/** A broker in an admin result. */
+typedef struct rd_kafka_Node_s rd_kafka_Node_t;
+
+/** Returns the broker's id; -1 for NULL. */
+RD_EXPORT int rd_kafka_Node_id(const rd_kafka_Node_t *node);
+
+/** Returns its host, which belongs to the node; NULL if only the broker's id is known. */
+RD_EXPORT const char *rd_kafka_Node_host(const rd_kafka_Node_t *node);
+
+/** Returns its port; 0 if only the broker's id is known. */
+RD_EXPORT uint16_t rd_kafka_Node_port(const rd_kafka_Node_t *node);
+
+/** Returns its rack, which belongs to the node; NULL if it has none. */
+RD_EXPORT const char *rd_kafka_Node_rack(const rd_kafka_Node_t *node);
+
+/** Outcome for one group. */
+typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
+
+/** Returns the group's error, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_group_result_error(const rd_kafka_group_result_t *groupres);
+
+/** Returns the group's id, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_group_result_name(const rd_kafka_group_result_t *groupres);
+
+/**
+ * Returns the group's partitions with their offsets and errors. They belong to the result. NULL: the
+ * group has an error, or the operation has no partitions (DeleteGroups).
+ */
+RD_EXPORT const rd_kafka_topic_partition_list_t *
+rd_kafka_group_result_partitions(const rd_kafka_group_result_t *groupres);
+
+/** An operation that access control allows or denies. */
+typedef enum rd_kafka_AclOperation_t {
+        RD_KAFKA_ACL_OPERATION_UNKNOWN = 0,           /**< Not known. */
+        RD_KAFKA_ACL_OPERATION_ANY = 1,               /**< In filters: any. */
+        RD_KAFKA_ACL_OPERATION_ALL = 2,               /**< Everything. */
+        RD_KAFKA_ACL_OPERATION_READ = 3,              /**< Read. */
+        RD_KAFKA_ACL_OPERATION_WRITE = 4,             /**< Write. */
+        RD_KAFKA_ACL_OPERATION_CREATE = 5,            /**< Create. */
+        RD_KAFKA_ACL_OPERATION_DELETE = 6,            /**< Delete. */
+        RD_KAFKA_ACL_OPERATION_ALTER = 7,             /**< Alter. */
+        RD_KAFKA_ACL_OPERATION_DESCRIBE = 8,          /**< Describe. */
+        RD_KAFKA_ACL_OPERATION_CLUSTER_ACTION = 9,    /**< Operations between brokers. */
+        RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS = 10, /**< Describe settings. */
+        RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS = 11,    /**< Alter settings. */
+        RD_KAFKA_ACL_OPERATION_IDEMPOTENT_WRITE = 12, /**< Write idempotently. */
+        RD_KAFKA_ACL_OPERATION__CNT = 13              /**< Number of values. */
+} rd_kafka_AclOperation_t;
 
 /* -- Outcome for one topic -- */
 
@@ -4655,13 +4753,14 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_AdminOptions_set_match_consumer_group_types
 /**
  * Asks every broker for its groups: those that consumers have made, of both protocols, and those
  * that have committed offsets only. Options: request_timeout, match_consumer_group_states and
- * _types, opaque.
+ * _types, broker (the only one that is asked), opaque.
  *
  * @param options  May be NULL.
  * @param rkqu     Gets the result, RD_KAFKA_EVENT_LISTCONSUMERGROUPS_RESULT.
  *
- * The call fails as a whole only if the brokers could not be learned in time. Else the result has
- * the groups of the brokers that answered, and an error for each other one.
+ * The result has the groups of the brokers that answered, each group once and ordered by id, and an
+ * error for each other broker. If the brokers could not be learned in time, there is one error,
+ * RD_KAFKA_RESP_ERR__TIMED_OUT.
  */
 RD_EXPORT void rd_kafka_ListConsumerGroups(rd_kafka_t *rk,
                                            const rd_kafka_AdminOptions_t *options,
@@ -4717,71 +4816,437 @@ rd_kafka_ConsumerGroupListing_state(const rd_kafka_ConsumerGroupListing_t *grpli
 RD_EXPORT rd_kafka_consumer_group_type_t
 rd_kafka_ConsumerGroupListing_type(const rd_kafka_ConsumerGroupListing_t *grplist);
 
+/* -- Deleting groups -- */
 
-/* ==========================================================================
- *  31. VOCABULARY OF FURTHER SERVICES
+/** A group to delete. */
+typedef struct rd_kafka_DeleteGroup_s rd_kafka_DeleteGroup_t;
+
+/** Result of rd_kafka_DeleteGroups(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DeleteGroups_result_t;
+
+/**
+ * Creates a group to delete.
  *
- *  Types and constants of the interface's other services: further administration, access control,
- *  share groups (KIP-932). They are here so that programs that mention them compile. The services'
- *  functions are declared where the library offers them; what is not declared in this header
- *  cannot be called.
- * ========================================================================== */
+ * @return The caller frees it with rd_kafka_DeleteGroup_destroy(). NULL: the id is NULL or not UTF-8.
+ */
+RD_EXPORT rd_kafka_DeleteGroup_t *rd_kafka_DeleteGroup_new(const char *group);
 
-/* -- Results that several services share -- */
+/** Frees one. */
+RD_EXPORT void rd_kafka_DeleteGroup_destroy(rd_kafka_DeleteGroup_t *del_group);
 
-/** Outcome for one group. */
-typedef struct rd_kafka_group_result_s rd_kafka_group_result_t;
-/** Outcome for one access control entry. */
-typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
-/** Outcome for one partition. */
-typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_DeleteGroup_destroy_array(rd_kafka_DeleteGroup_t **del_groups,
+                                           size_t del_group_cnt);
 
-/* -- Administration -- */
+/**
+ * Deletes groups without members, with their committed offsets (KIP-229, Kafka 1.1), at their
+ * coordinators. Options: request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DELETEGROUPS_RESULT.
+ *
+ * Each group has its error: RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP, RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND,
+ * or RD_KAFKA_RESP_ERR__TIMED_OUT. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for
+ * no groups and for a group that is named twice.
+ */
+RD_EXPORT void rd_kafka_DeleteGroups(rd_kafka_t *rk,
+                                     rd_kafka_DeleteGroup_t **del_groups,
+                                     size_t del_group_cnt,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
 
-/** A broker in an admin result. */
-typedef struct rd_kafka_Node_s rd_kafka_Node_t;
+/** Returns the event as the result of DeleteGroups; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteGroups_result_t *
+rd_kafka_event_DeleteGroups_result(rd_kafka_event_t *rkev);
 
-/** Which records count. */
-typedef enum rd_kafka_IsolationLevel_t {
-        /** All, those of open and aborted transactions too. */
-        RD_KAFKA_ISOLATION_LEVEL_READ_UNCOMMITTED = 0,
-        RD_KAFKA_ISOLATION_LEVEL_READ_COMMITTED = 1    /**< Committed ones. */
-} rd_kafka_IsolationLevel_t;
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_group_result_t **
+rd_kafka_DeleteGroups_result_groups(const rd_kafka_DeleteGroups_result_t *result, size_t *cntp);
 
-/** How the name in an access control entry is meant (KIP-290). */
-typedef enum rd_kafka_ResourcePatternType_t {
-        RD_KAFKA_RESOURCE_PATTERN_UNKNOWN = 0,  /**< Not known. */
-        RD_KAFKA_RESOURCE_PATTERN_ANY = 1,      /**< In filters: any. */
-        RD_KAFKA_RESOURCE_PATTERN_MATCH = 2,    /**< In filters: whatever applies to the name. */
-        RD_KAFKA_RESOURCE_PATTERN_LITERAL = 3,  /**< Exactly this name, or "*" for all. */
-        RD_KAFKA_RESOURCE_PATTERN_PREFIXED = 4, /**< Names that start with it. */
-        RD_KAFKA_RESOURCE_PATTERN_TYPE__CNT = 5 /**< Number of values. */
-} rd_kafka_ResourcePatternType_t;
+/* -- Describing groups -- */
 
-/** Partitions with the offsets below which records are to be deleted. */
-typedef struct rd_kafka_DeleteRecords_s rd_kafka_DeleteRecords_t;
-/** Topics to describe. */
-typedef struct rd_kafka_TopicCollection_s rd_kafka_TopicCollection_t;
-/** A partition in the description of a topic. */
-typedef struct rd_kafka_TopicPartitionInfo_s rd_kafka_TopicPartitionInfo_t;
-/** Description of a topic. */
-typedef struct rd_kafka_TopicDescription_s rd_kafka_TopicDescription_t;
-/** A listing of groups. */
-typedef struct rd_kafka_ListConsumerGroupsResult_s rd_kafka_ListConsumerGroupsResult_t;
 /** Description of a group. */
 typedef struct rd_kafka_ConsumerGroupDescription_s rd_kafka_ConsumerGroupDescription_t;
 /** A member in the description of a group. */
 typedef struct rd_kafka_MemberDescription_s rd_kafka_MemberDescription_t;
 /** A member's partitions. */
 typedef struct rd_kafka_MemberAssignment_s rd_kafka_MemberAssignment_t;
-/** A group to delete. */
-typedef struct rd_kafka_DeleteGroup_s rd_kafka_DeleteGroup_t;
+
+/** Result of rd_kafka_DescribeConsumerGroups(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DescribeConsumerGroups_result_t;
+
+/**
+ * Describes groups of consumers, of both protocols, at their coordinators. Options: request_timeout,
+ * include_authorized_operations, broker, opaque.
+ *
+ * @param groups   The ids of groups, each once.
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBECONSUMERGROUPS_RESULT.
+ *
+ * Each group has its error: one of the broker, RD_KAFKA_RESP_ERR__TIMED_OUT, or
+ * RD_KAFKA_RESP_ERR__INVALID_ARG for a group of another protocol type. A group that does not exist has
+ * no error and the state RD_KAFKA_CONSUMER_GROUP_STATE_DEAD. The call fails as a whole with
+ * RD_KAFKA_RESP_ERR__INVALID_ARG for no groups and for a group that is named twice.
+ */
+RD_EXPORT void rd_kafka_DescribeConsumerGroups(rd_kafka_t *rk,
+                                               const char **groups,
+                                               size_t groups_cnt,
+                                               const rd_kafka_AdminOptions_t *options,
+                                               rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeConsumerGroups; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeConsumerGroups_result_t *
+rd_kafka_event_DescribeConsumerGroups_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_ConsumerGroupDescription_t **rd_kafka_DescribeConsumerGroups_result_groups(
+    const rd_kafka_DescribeConsumerGroups_result_t *result,
+    size_t *cntp);
+
+/** Returns the group's id, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_ConsumerGroupDescription_group_id(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the group's error, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_ConsumerGroupDescription_error(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns 1 if the group has no protocol: it has only committed offsets, or does not exist; else 0. */
+RD_EXPORT int rd_kafka_ConsumerGroupDescription_is_simple_consumer_group(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the name of the group's assignor, which belongs to the result; empty for none. */
+RD_EXPORT const char *rd_kafka_ConsumerGroupDescription_partition_assignor(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/**
+ * Returns the operations that the client may perform on the group.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if they were not requested.
+ */
+RD_EXPORT const rd_kafka_AclOperation_t *rd_kafka_ConsumerGroupDescription_authorized_operations(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc,
+    size_t *cntp);
+
+/**
+ * Returns the group's state; RD_KAFKA_CONSUMER_GROUP_STATE_UNKNOWN for one that this header does not
+ * know.
+ */
+RD_EXPORT rd_kafka_consumer_group_state_t rd_kafka_ConsumerGroupDescription_state(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the coordinator, which belongs to the result; NULL for a group with an error. */
+RD_EXPORT const rd_kafka_Node_t *rd_kafka_ConsumerGroupDescription_coordinator(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the group's type; RD_KAFKA_CONSUMER_GROUP_TYPE_UNKNOWN for a group with an error. */
+RD_EXPORT rd_kafka_consumer_group_type_t rd_kafka_ConsumerGroupDescription_type(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns the number of members. */
+RD_EXPORT size_t rd_kafka_ConsumerGroupDescription_member_count(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc);
+
+/** Returns a member, which belongs to the result; NULL for an index beyond the last. */
+RD_EXPORT const rd_kafka_MemberDescription_t *rd_kafka_ConsumerGroupDescription_member(
+    const rd_kafka_ConsumerGroupDescription_t *grpdesc,
+    size_t idx);
+
+/** Returns the `client.id` of the member, which belongs to the result. */
+RD_EXPORT const char *
+rd_kafka_MemberDescription_client_id(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the `group.instance.id` of the member, which belongs to the result; NULL for none. */
+RD_EXPORT const char *
+rd_kafka_MemberDescription_group_instance_id(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the member's id, which belongs to the result. */
+RD_EXPORT const char *
+rd_kafka_MemberDescription_consumer_id(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the member's host, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_MemberDescription_host(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the partitions that the member has; they belong to the result. */
+RD_EXPORT const rd_kafka_MemberAssignment_t *
+rd_kafka_MemberDescription_assignment(const rd_kafka_MemberDescription_t *member);
+
+/** Returns the partitions of an assignment, which belong to the result. */
+RD_EXPORT const rd_kafka_topic_partition_list_t *
+rd_kafka_MemberAssignment_partitions(const rd_kafka_MemberAssignment_t *assignment);
+
+/**
+ * Returns the partitions that the member is to have (KIP-848); they belong to the result. NULL for a
+ * group of the classic protocol.
+ */
+RD_EXPORT const rd_kafka_MemberAssignment_t *
+rd_kafka_MemberDescription_target_assignment(const rd_kafka_MemberDescription_t *member);
+
+/* -- Committed offsets -- */
+
 /** A group whose committed offsets are asked for. */
 typedef struct rd_kafka_ListConsumerGroupOffsets_s rd_kafka_ListConsumerGroupOffsets_t;
 /** A group with the committed offsets that it shall have. */
 typedef struct rd_kafka_AlterConsumerGroupOffsets_s rd_kafka_AlterConsumerGroupOffsets_t;
 /** A group with the partitions whose committed offsets are to be deleted. */
 typedef struct rd_kafka_DeleteConsumerGroupOffsets_s rd_kafka_DeleteConsumerGroupOffsets_t;
+
+/** Result of rd_kafka_ListConsumerGroupOffsets(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_ListConsumerGroupOffsets_result_t;
+
+/** Result of rd_kafka_AlterConsumerGroupOffsets(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_AlterConsumerGroupOffsets_result_t;
+
+/** Result of rd_kafka_DeleteConsumerGroupOffsets(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DeleteConsumerGroupOffsets_result_t;
+
+/**
+ * Creates a group whose committed offsets are listed.
+ *
+ * @param partitions  The partitions, copied; NULL for all that have a committed offset.
+ *
+ * @return The caller frees it with rd_kafka_ListConsumerGroupOffsets_destroy(). NULL: the id is NULL,
+ *         or a name is not UTF-8.
+ */
+RD_EXPORT rd_kafka_ListConsumerGroupOffsets_t *
+rd_kafka_ListConsumerGroupOffsets_new(const char *group_id,
+                                      const rd_kafka_topic_partition_list_t *partitions);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_ListConsumerGroupOffsets_destroy(rd_kafka_ListConsumerGroupOffsets_t *list_grpoffset);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_ListConsumerGroupOffsets_destroy_array(
+    rd_kafka_ListConsumerGroupOffsets_t **list_grpoffsets,
+    size_t list_grpoffset_cnt);
+
+/**
+ * Lists committed offsets of groups, at their coordinators. Options: request_timeout,
+ * require_stable_offsets, broker, opaque.
+ *
+ * @param list_grpoffsets      One group or more, each once. (librdkafka accepts one only.)
+ * @param list_grpoffsets_cnt  Their number.
+ * @param options              May be NULL.
+ * @param rkqu                 Gets the result, RD_KAFKA_EVENT_LISTCONSUMERGROUPOFFSETS_RESULT.
+ *
+ * A partition without a committed offset has the offset RD_KAFKA_OFFSET_INVALID. The call fails as a
+ * whole with RD_KAFKA_RESP_ERR__INVALID_ARG for no group, for an empty list of partitions, and for a
+ * group or partition that is named twice.
+ */
+RD_EXPORT void rd_kafka_ListConsumerGroupOffsets(
+    rd_kafka_t *rk,
+    rd_kafka_ListConsumerGroupOffsets_t **list_grpoffsets,
+    size_t list_grpoffsets_cnt,
+    const rd_kafka_AdminOptions_t *options,
+    rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of ListConsumerGroupOffsets; NULL for other events. */
+RD_EXPORT const rd_kafka_ListConsumerGroupOffsets_result_t *
+rd_kafka_event_ListConsumerGroupOffsets_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_group_result_t **
+rd_kafka_ListConsumerGroupOffsets_result_groups(
+    const rd_kafka_ListConsumerGroupOffsets_result_t *result,
+    size_t *cntp);
+
+/**
+ * Creates a group with offsets to commit.
+ *
+ * @param partitions  The partitions with their offsets, leader epochs and metadata, copied.
+ *
+ * @return The caller frees it with rd_kafka_AlterConsumerGroupOffsets_destroy(). NULL: an argument is
+ *         NULL, or a name is not UTF-8.
+ */
+RD_EXPORT rd_kafka_AlterConsumerGroupOffsets_t *
+rd_kafka_AlterConsumerGroupOffsets_new(const char *group_id,
+                                       const rd_kafka_topic_partition_list_t *partitions);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_AlterConsumerGroupOffsets_destroy(
+    rd_kafka_AlterConsumerGroupOffsets_t *alter_grpoffset);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_AlterConsumerGroupOffsets_destroy_array(
+    rd_kafka_AlterConsumerGroupOffsets_t **alter_grpoffsets,
+    size_t alter_grpoffset_cnt);
+
+/**
+ * Commits offsets for groups, as no member of them, at their coordinators. Options: request_timeout,
+ * broker, opaque.
+ *
+ * @param alter_grpoffsets      One group or more, each once. (librdkafka accepts one only.)
+ * @param alter_grpoffsets_cnt  Their number.
+ * @param options               May be NULL.
+ * @param rkqu                  Gets the result, RD_KAFKA_EVENT_ALTERCONSUMERGROUPOFFSETS_RESULT.
+ *
+ * Each partition has its error: RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID while the group has members, for
+ * example. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for no group, for an empty
+ * list of partitions, for an offset below 0, and for a group or partition that is named twice.
+ */
+RD_EXPORT void rd_kafka_AlterConsumerGroupOffsets(
+    rd_kafka_t *rk,
+    rd_kafka_AlterConsumerGroupOffsets_t **alter_grpoffsets,
+    size_t alter_grpoffsets_cnt,
+    const rd_kafka_AdminOptions_t *options,
+    rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of AlterConsumerGroupOffsets; NULL for other events. */
+RD_EXPORT const rd_kafka_AlterConsumerGroupOffsets_result_t *
+rd_kafka_event_AlterConsumerGroupOffsets_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_group_result_t **
+rd_kafka_AlterConsumerGroupOffsets_result_groups(
+    const rd_kafka_AlterConsumerGroupOffsets_result_t *result,
+    size_t *cntp);
+
+/**
+ * Creates a group with partitions whose committed offsets are deleted.
+ *
+ * @param partitions  The partitions, copied.
+ *
+ * @return The caller frees it with rd_kafka_DeleteConsumerGroupOffsets_destroy(). NULL: an argument is
+ *         NULL, or a name is not UTF-8.
+ */
+RD_EXPORT rd_kafka_DeleteConsumerGroupOffsets_t *
+rd_kafka_DeleteConsumerGroupOffsets_new(const char *group,
+                                        const rd_kafka_topic_partition_list_t *partitions);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_DeleteConsumerGroupOffsets_destroy(
+    rd_kafka_DeleteConsumerGroupOffsets_t *del_grpoffset);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_DeleteConsumerGroupOffsets_destroy_array(
+    rd_kafka_DeleteConsumerGroupOffsets_t **del_grpoffsets,
+    size_t del_grpoffset_cnt);
+
+/**
+ * Deletes committed offsets of groups (KIP-496, Kafka 2.4), at their coordinators. Options:
+ * request_timeout, broker, opaque.
+ *
+ * @param del_grpoffsets      One group or more, each once. (librdkafka accepts one only.)
+ * @param del_grpoffsets_cnt  Their number.
+ * @param options             May be NULL.
+ * @param rkqu                Gets the result, RD_KAFKA_EVENT_DELETECONSUMERGROUPOFFSETS_RESULT.
+ *
+ * Each partition has its error: RD_KAFKA_RESP_ERR_GROUP_SUBSCRIBED_TO_TOPIC while members of the group
+ * consume it, for example. The error of a group, such as RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND, is that
+ * of the call if the group is the only one. The call fails as a whole with
+ * RD_KAFKA_RESP_ERR__INVALID_ARG for no group and for a group that is named twice.
+ */
+RD_EXPORT void rd_kafka_DeleteConsumerGroupOffsets(
+    rd_kafka_t *rk,
+    rd_kafka_DeleteConsumerGroupOffsets_t **del_grpoffsets,
+    size_t del_grpoffsets_cnt,
+    const rd_kafka_AdminOptions_t *options,
+    rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DeleteConsumerGroupOffsets; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteConsumerGroupOffsets_result_t *
+rd_kafka_event_DeleteConsumerGroupOffsets_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the groups in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_group_result_t **
+rd_kafka_DeleteConsumerGroupOffsets_result_groups(
+    const rd_kafka_DeleteConsumerGroupOffsets_result_t *result,
+    size_t *cntp);
+
+/* -- Deleting records -- */
+
+/** Partitions with the offsets below which records are to be deleted. */
+typedef struct rd_kafka_DeleteRecords_s rd_kafka_DeleteRecords_t;
+
+/** Result of rd_kafka_DeleteRecords(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DeleteRecords_result_t;
+
+/**
+ * Creates partitions with the offsets before which their records are deleted.
+ *
+ * @param before_offsets  The partitions and offsets, copied. RD_KAFKA_OFFSET_END deletes all records
+ *                        before the high watermark.
+ *
+ * @return The caller frees it with rd_kafka_DeleteRecords_destroy(). NULL: the list is NULL, or a name
+ *         is not UTF-8.
+ */
+RD_EXPORT rd_kafka_DeleteRecords_t *
+rd_kafka_DeleteRecords_new(const rd_kafka_topic_partition_list_t *before_offsets);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_DeleteRecords_destroy(rd_kafka_DeleteRecords_t *del_records);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_DeleteRecords_destroy_array(rd_kafka_DeleteRecords_t **del_records,
+                                           size_t del_record_cnt);
+
+/**
+ * Deletes records (KIP-107, Kafka 0.11), at each partition's leader. Options: request_timeout,
+ * operation_timeout (the time for which a leader waits for its followers), broker, opaque.
+ *
+ * @param del_records     Exactly one object.
+ * @param del_record_cnt  1.
+ * @param options         May be NULL.
+ * @param rkqu            Gets the result, RD_KAFKA_EVENT_DELETERECORDS_RESULT.
+ *
+ * Topics are not created. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for another
+ * number of objects, for no partitions, and for a partition that is named twice.
+ */
+RD_EXPORT void rd_kafka_DeleteRecords(rd_kafka_t *rk,
+                                      rd_kafka_DeleteRecords_t **del_records,
+                                      size_t del_record_cnt,
+                                      const rd_kafka_AdminOptions_t *options,
+                                      rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DeleteRecords; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteRecords_result_t *
+rd_kafka_event_DeleteRecords_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the partitions in the order of the call, with their new low watermarks as offsets and their
+ * errors: RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE, RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART,
+ * RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR__TIMED_OUT for one without a leader, and so
+ * on.
+ *
+ * @return A list that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_topic_partition_list_t *
+rd_kafka_DeleteRecords_result_offsets(const rd_kafka_DeleteRecords_result_t *result);
+
+/* -- Listing offsets -- */
+
 /** An offset with its timestamp. */
 typedef struct rd_kafka_ListOffsetsResultInfo_s rd_kafka_ListOffsetsResultInfo_t;
 
@@ -4792,6 +5257,524 @@ typedef enum rd_kafka_OffsetSpec_t {
         RD_KAFKA_OFFSET_SPEC_EARLIEST = -2,      /**< The first offset. */
         RD_KAFKA_OFFSET_SPEC_LATEST = -1         /**< The high watermark. */
 } rd_kafka_OffsetSpec_t;
+
+/** Result of rd_kafka_ListOffsets(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_ListOffsets_result_t;
+
+/**
+ * Looks up offsets, at each partition's leader. Options: request_timeout, isolation_level,
+ * operation_timeout, broker, opaque.
+ *
+ * @param topic_partitions  The partitions, copied. The offset of each is a rd_kafka_OffsetSpec_t, or a
+ *                          timestamp in milliseconds: the offset of the first record with that
+ *                          timestamp or a later one is returned.
+ * @param options           May be NULL.
+ * @param rkqu              Gets the result, RD_KAFKA_EVENT_LISTOFFSETS_RESULT.
+ *
+ * Topics are not created. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for an offset
+ * below RD_KAFKA_OFFSET_SPEC_MAX_TIMESTAMP and for a partition that is named twice.
+ */
+RD_EXPORT void rd_kafka_ListOffsets(rd_kafka_t *rk,
+                                    rd_kafka_topic_partition_list_t *topic_partitions,
+                                    const rd_kafka_AdminOptions_t *options,
+                                    rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of ListOffsets; NULL for other events. */
+RD_EXPORT const rd_kafka_ListOffsets_result_t *
+rd_kafka_event_ListOffsets_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the offsets in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_ListOffsetsResultInfo_t **
+rd_kafka_ListOffsets_result_infos(const rd_kafka_ListOffsets_result_t *result, size_t *cntp);
+
+/**
+ * Returns the partition with its offset, leader epoch and error; it belongs to the result. The offset
+ * is -1 if there is no record at the timestamp or later.
+ */
+RD_EXPORT const rd_kafka_topic_partition_t *
+rd_kafka_ListOffsetsResultInfo_topic_partition(const rd_kafka_ListOffsetsResultInfo_t *result_info);
+
+/** Returns the record's timestamp in milliseconds; -1 for the ends of the log. */
+RD_EXPORT int64_t
+rd_kafka_ListOffsetsResultInfo_timestamp(const rd_kafka_ListOffsetsResultInfo_t *result_info);
+
+/* -- Describing topics -- */
+
+/** Topics to describe. */
+typedef struct rd_kafka_TopicCollection_s rd_kafka_TopicCollection_t;
+/** A partition in the description of a topic. */
+typedef struct rd_kafka_TopicPartitionInfo_s rd_kafka_TopicPartitionInfo_t;
+/** Description of a topic. */
+typedef struct rd_kafka_TopicDescription_s rd_kafka_TopicDescription_t;
+
+/** Result of rd_kafka_DescribeTopics(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DescribeTopics_result_t;
+
+/**
+ * Creates a collection of topics, by name.
+ *
+ * @param topics      The names, copied.
+ * @param topics_cnt  Their number.
+ *
+ * @return The caller frees it with rd_kafka_TopicCollection_destroy(). NULL: a name is NULL or not
+ *         UTF-8.
+ */
+RD_EXPORT rd_kafka_TopicCollection_t *rd_kafka_TopicCollection_of_topic_names(const char **topics,
+                                                                              size_t topics_cnt);
+
+/** Frees a collection. */
+RD_EXPORT void rd_kafka_TopicCollection_destroy(rd_kafka_TopicCollection_t *topics);
+
+/**
+ * Describes topics, at any broker. Options: request_timeout, include_authorized_operations, broker,
+ * opaque.
+ *
+ * @param topics   The topics, copied.
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT.
+ *
+ * Topics are not created. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for an empty
+ * name and for a topic that is named twice.
+ */
+RD_EXPORT void rd_kafka_DescribeTopics(rd_kafka_t *rk,
+                                       const rd_kafka_TopicCollection_t *topics,
+                                       const rd_kafka_AdminOptions_t *options,
+                                       rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeTopics; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeTopics_result_t *
+rd_kafka_event_DescribeTopics_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the topics in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_TopicDescription_t **
+rd_kafka_DescribeTopics_result_topics(const rd_kafka_DescribeTopics_result_t *result, size_t *cntp);
+
+/**
+ * Returns the topic's partitions, by number.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL for a topic with an error.
+ */
+RD_EXPORT const rd_kafka_TopicPartitionInfo_t **
+rd_kafka_TopicDescription_partitions(const rd_kafka_TopicDescription_t *topicdesc, size_t *cntp);
+
+/** Returns the partition's number. */
+RD_EXPORT int
+rd_kafka_TopicPartitionInfo_partition(const rd_kafka_TopicPartitionInfo_t *partition);
+
+/** Returns the partition's leader, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_Node_t *
+rd_kafka_TopicPartitionInfo_leader(const rd_kafka_TopicPartitionInfo_t *partition);
+
+/**
+ * Returns the replicas that are in sync.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_Node_t **
+rd_kafka_TopicPartitionInfo_isr(const rd_kafka_TopicPartitionInfo_t *partition, size_t *cntp);
+
+/** Returns all replicas, as rd_kafka_TopicPartitionInfo_isr() does. */
+RD_EXPORT const rd_kafka_Node_t **
+rd_kafka_TopicPartitionInfo_replicas(const rd_kafka_TopicPartitionInfo_t *partition, size_t *cntp);
+
+/**
+ * Returns the operations that the client may perform on the topic.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if they were not requested.
+ */
+RD_EXPORT const rd_kafka_AclOperation_t *
+rd_kafka_TopicDescription_authorized_operations(const rd_kafka_TopicDescription_t *topicdesc,
+                                                size_t *cntp);
+
+/** Returns the topic's name, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_TopicDescription_name(const rd_kafka_TopicDescription_t *topicdesc);
+
+/** Returns the topic's id, which belongs to the result; zero from brokers before Kafka 2.8. */
+RD_EXPORT const rd_kafka_Uuid_t *
+rd_kafka_TopicDescription_topic_id(const rd_kafka_TopicDescription_t *topicdesc);
+
+/** Returns 1 if the topic belongs to Kafka itself; else 0. */
+RD_EXPORT int
+rd_kafka_TopicDescription_is_internal(const rd_kafka_TopicDescription_t *topicdesc);
+
+/** Returns the topic's error, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *
+rd_kafka_TopicDescription_error(const rd_kafka_TopicDescription_t *topicdesc);
+
+/* -- Describing the cluster -- */
+
+/** Result of rd_kafka_DescribeCluster(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DescribeCluster_result_t;
+
+/**
+ * Describes the cluster: its brokers, controller and id, from any broker. Options: request_timeout,
+ * include_authorized_operations, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBECLUSTER_RESULT.
+ */
+RD_EXPORT void rd_kafka_DescribeCluster(rd_kafka_t *rk,
+                                        const rd_kafka_AdminOptions_t *options,
+                                        rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeCluster; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeCluster_result_t *
+rd_kafka_event_DescribeCluster_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the brokers, by id.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if the call failed.
+ */
+RD_EXPORT const rd_kafka_Node_t **
+rd_kafka_DescribeCluster_result_nodes(const rd_kafka_DescribeCluster_result_t *result, size_t *cntp);
+
+/**
+ * Returns the operations that the client may perform on the cluster.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if they were not requested.
+ */
+RD_EXPORT const rd_kafka_AclOperation_t *rd_kafka_DescribeCluster_result_authorized_operations(
+    const rd_kafka_DescribeCluster_result_t *result,
+    size_t *cntp);
+
+/**
+ * Returns the controller, which belongs to the result; NULL if it is unknown. In a KRaft cluster it is
+ * a broker that forwards requests to the controller.
+ */
+RD_EXPORT const rd_kafka_Node_t *
+rd_kafka_DescribeCluster_result_controller(const rd_kafka_DescribeCluster_result_t *result);
+
+/** Returns the cluster's id, which belongs to the result; NULL if it is unknown. */
+RD_EXPORT const char *
+rd_kafka_DescribeCluster_result_cluster_id(const rd_kafka_DescribeCluster_result_t *result);
+
+/* -- Electing leaders -- */
+
+/** Outcome for one partition. */
+typedef struct rd_kafka_topic_partition_result_s rd_kafka_topic_partition_result_t;
+
+/** Returns the partition with its error; it belongs to the result. */
+RD_EXPORT const rd_kafka_topic_partition_t *rd_kafka_topic_partition_result_partition(
+    const rd_kafka_topic_partition_result_t *partition_result);
+
+/** Returns the error, which belongs to the result; its code is 0 for success. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_topic_partition_result_error(
+    const rd_kafka_topic_partition_result_t *partition_result);
+
+/** The replica that becomes leader. */
+typedef enum rd_kafka_ElectionType_t {
+        RD_KAFKA_ELECTION_TYPE_PREFERRED = 0, /**< The preferred one. */
+        /** One that is not in sync, if no other is there: may lose records. */
+        RD_KAFKA_ELECTION_TYPE_UNCLEAN = 1
+} rd_kafka_ElectionType_t;
+
+/** Partitions whose leaders are elected. */
+typedef struct rd_kafka_ElectLeaders_s rd_kafka_ElectLeaders_t;
+
+/** Result of rd_kafka_ElectLeaders(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_ElectLeaders_result_t;
+
+/**
+ * Creates an election.
+ *
+ * @param partitions  The partitions, copied; NULL for all of the cluster.
+ *
+ * @return The caller frees it with rd_kafka_ElectLeaders_destroy(). NULL: a name is not UTF-8.
+ */
+RD_EXPORT rd_kafka_ElectLeaders_t *
+rd_kafka_ElectLeaders_new(rd_kafka_ElectionType_t election_type,
+                          rd_kafka_topic_partition_list_t *partitions);
+
+/** Frees an election. */
+RD_EXPORT void rd_kafka_ElectLeaders_destroy(rd_kafka_ElectLeaders_t *elect_leaders);
+
+/**
+ * Elects leaders (KIP-183, Kafka 2.2; unclean elections: KIP-460, Kafka 2.4), at the controller.
+ * Options: request_timeout, operation_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_ELECTLEADERS_RESULT.
+ *
+ * Each partition has its error: RD_KAFKA_RESP_ERR_ELECTION_NOT_NEEDED, for example. The call fails as
+ * a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for a partition that is named twice and for another type
+ * of election.
+ */
+RD_EXPORT void rd_kafka_ElectLeaders(rd_kafka_t *rk,
+                                     rd_kafka_ElectLeaders_t *elect_leaders,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of ElectLeaders; NULL for other events. */
+RD_EXPORT const rd_kafka_ElectLeaders_result_t *
+rd_kafka_event_ElectLeaders_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the partitions in the order of the call; for all of the cluster, those whose leader
+ * changed or could not be elected.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_topic_partition_result_t **rd_kafka_ElectLeaders_result_partitions(
+    const rd_kafka_ElectLeaders_result_t *result,
+    size_t *cntp);
+
+/* -- Access control -- */
+
+/** The meaning of a resource's name in an access control entry (KIP-290). */
+typedef enum rd_kafka_ResourcePatternType_t {
+        RD_KAFKA_RESOURCE_PATTERN_UNKNOWN = 0,  /**< Not known. */
+        RD_KAFKA_RESOURCE_PATTERN_ANY = 1,      /**< In filters: any. */
+        RD_KAFKA_RESOURCE_PATTERN_MATCH = 2,    /**< In filters: entries that apply to the name. */
+        RD_KAFKA_RESOURCE_PATTERN_LITERAL = 3,  /**< Exactly this name, or "*" for all. */
+        RD_KAFKA_RESOURCE_PATTERN_PREFIXED = 4, /**< Names that start with it. */
+        RD_KAFKA_RESOURCE_PATTERN_TYPE__CNT = 5 /**< Number of values. */
+} rd_kafka_ResourcePatternType_t;
+
+/** Returns the name of a type of patterns, "UNSUPPORTED" for other numbers. */
+RD_EXPORT const char *
+rd_kafka_ResourcePatternType_name(rd_kafka_ResourcePatternType_t resource_pattern_type);
+
+/** Returns the name of an operation, "UNSUPPORTED" for other numbers. */
+RD_EXPORT const char *rd_kafka_AclOperation_name(rd_kafka_AclOperation_t acl_operation);
+
+/** The effect of an access control entry. */
+typedef enum rd_kafka_AclPermissionType_t {
+        RD_KAFKA_ACL_PERMISSION_TYPE_UNKNOWN = 0, /**< Not known. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_ANY = 1,     /**< In filters: any. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_DENY = 2,    /**< Deny. */
+        RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW = 3,   /**< Allow. */
+        RD_KAFKA_ACL_PERMISSION_TYPE__CNT = 4     /**< Number of values. */
+} rd_kafka_AclPermissionType_t;
+
+/** Returns the name of an effect, "UNSUPPORTED" for other numbers. */
+RD_EXPORT const char *
+rd_kafka_AclPermissionType_name(rd_kafka_AclPermissionType_t acl_permission_type);
+
+/** An access control entry. */
+typedef struct rd_kafka_AclBinding_s rd_kafka_AclBinding_t;
+/** A filter for access control entries. */
+typedef rd_kafka_AclBinding_t rd_kafka_AclBindingFilter_t;
+/** Outcome for one access control entry. */
+typedef struct rd_kafka_acl_result_s rd_kafka_acl_result_t;
+/** Outcome for one filter. */
+typedef struct rd_kafka_DeleteAcls_result_response_s rd_kafka_DeleteAcls_result_response_t;
+
+/** Result of rd_kafka_CreateAcls(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_CreateAcls_result_t;
+
+/** Result of rd_kafka_DescribeAcls(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DescribeAcls_result_t;
+
+/** Result of rd_kafka_DeleteAcls(): an event, under its own type name. */
+typedef rd_kafka_event_t rd_kafka_DeleteAcls_result_t;
+
+/**
+ * Creates an access control entry.
+ *
+ * @param restype                The type of the resource; RD_KAFKA_RESOURCE_BROKER is the cluster.
+ * @param name                   The resource's name; "kafka-cluster" for the cluster.
+ * @param resource_pattern_type  RD_KAFKA_RESOURCE_PATTERN_LITERAL or _PREFIXED.
+ * @param principal              The principal, such as "User:alice".
+ * @param host                   The client's host; "*" for any.
+ * @param operation              The operation, not RD_KAFKA_ACL_OPERATION_ANY.
+ * @param permission_type        RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW or _DENY.
+ *
+ * @return The caller frees it with rd_kafka_AclBinding_destroy(). NULL with a text in `errstr` (NULL is
+ *         allowed): a text is NULL, or a number is none of its type.
+ */
+RD_EXPORT rd_kafka_AclBinding_t *
+rd_kafka_AclBinding_new(rd_kafka_ResourceType_t restype,
+                        const char *name,
+                        rd_kafka_ResourcePatternType_t resource_pattern_type,
+                        const char *principal,
+                        const char *host,
+                        rd_kafka_AclOperation_t operation,
+                        rd_kafka_AclPermissionType_t permission_type,
+                        char *errstr,
+                        size_t errstr_size);
+
+/**
+ * Creates a filter for access control entries, as rd_kafka_AclBinding_new() does. A NULL text and the
+ * number "any" of each type match any.
+ */
+RD_EXPORT rd_kafka_AclBindingFilter_t *
+rd_kafka_AclBindingFilter_new(rd_kafka_ResourceType_t restype,
+                              const char *name,
+                              rd_kafka_ResourcePatternType_t resource_pattern_type,
+                              const char *principal,
+                              const char *host,
+                              rd_kafka_AclOperation_t operation,
+                              rd_kafka_AclPermissionType_t permission_type,
+                              char *errstr,
+                              size_t errstr_size);
+
+/** Returns the type of the resource. */
+RD_EXPORT rd_kafka_ResourceType_t rd_kafka_AclBinding_restype(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the resource's name, which belongs to the entry; NULL for any. */
+RD_EXPORT const char *rd_kafka_AclBinding_name(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the principal, which belongs to the entry; NULL for any. */
+RD_EXPORT const char *rd_kafka_AclBinding_principal(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the client's host, which belongs to the entry; NULL for any. */
+RD_EXPORT const char *rd_kafka_AclBinding_host(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the operation; also numbers of later brokers that have no name here. */
+RD_EXPORT rd_kafka_AclOperation_t
+rd_kafka_AclBinding_operation(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the effect. */
+RD_EXPORT rd_kafka_AclPermissionType_t
+rd_kafka_AclBinding_permission_type(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the meaning of the resource's name. */
+RD_EXPORT rd_kafka_ResourcePatternType_t
+rd_kafka_AclBinding_resource_pattern_type(const rd_kafka_AclBinding_t *acl);
+
+/** Returns the error of an entry in a result, which belongs to it; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_AclBinding_error(const rd_kafka_AclBinding_t *acl);
+
+/** Frees an entry or a filter. */
+RD_EXPORT void rd_kafka_AclBinding_destroy(rd_kafka_AclBinding_t *acl_binding);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_AclBinding_destroy_array(rd_kafka_AclBinding_t **acl_bindings,
+                                                 size_t acl_bindings_cnt);
+
+/**
+ * Creates access control entries (KIP-140, Kafka 0.11), at any broker. Options: request_timeout,
+ * broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_CREATEACLS_RESULT.
+ *
+ * An entry that exists already has no error.
+ */
+RD_EXPORT void rd_kafka_CreateAcls(rd_kafka_t *rk,
+                                   rd_kafka_AclBinding_t **new_acls,
+                                   size_t new_acls_cnt,
+                                   const rd_kafka_AdminOptions_t *options,
+                                   rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of CreateAcls; NULL for other events. */
+RD_EXPORT const rd_kafka_CreateAcls_result_t *
+rd_kafka_event_CreateAcls_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the results of the entries in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_acl_result_t **rd_kafka_CreateAcls_result_acls(
+    const rd_kafka_CreateAcls_result_t *result,
+    size_t *cntp);
+
+/** Returns the error of an entry, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_acl_result_error(const rd_kafka_acl_result_t *aclres);
+
+/**
+ * Describes the access control entries that match a filter (KIP-140, Kafka 0.11), at any broker.
+ * Options: request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DESCRIBEACLS_RESULT.
+ *
+ * The call fails as a whole with the broker's error: RD_KAFKA_RESP_ERR_SECURITY_DISABLED without an
+ * authorizer, for example.
+ */
+RD_EXPORT void rd_kafka_DescribeAcls(rd_kafka_t *rk,
+                                     rd_kafka_AclBindingFilter_t *acl_filter,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeAcls; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeAcls_result_t *
+rd_kafka_event_DescribeAcls_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the entries.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_AclBinding_t **rd_kafka_DescribeAcls_result_acls(
+    const rd_kafka_DescribeAcls_result_t *result,
+    size_t *cntp);
+
+/**
+ * Deletes the access control entries that match filters (KIP-140, Kafka 0.11), at any broker. Options:
+ * request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_DELETEACLS_RESULT.
+ */
+RD_EXPORT void rd_kafka_DeleteAcls(rd_kafka_t *rk,
+                                   rd_kafka_AclBindingFilter_t **del_acls,
+                                   size_t del_acls_cnt,
+                                   const rd_kafka_AdminOptions_t *options,
+                                   rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DeleteAcls; NULL for other events. */
+RD_EXPORT const rd_kafka_DeleteAcls_result_t *
+rd_kafka_event_DeleteAcls_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the results of the filters in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_DeleteAcls_result_response_t **rd_kafka_DeleteAcls_result_responses(
+    const rd_kafka_DeleteAcls_result_t *result,
+    size_t *cntp);
+
+/** Returns the error of a filter, which belongs to the result; NULL for none. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_DeleteAcls_result_response_error(
+    const rd_kafka_DeleteAcls_result_response_t *result_response);
+
+/**
+ * Returns the entries that matched a filter, each with its error (rd_kafka_AclBinding_error()) if it
+ * was not deleted.
+ *
+ * @param matching_acls_cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty.
+ */
+RD_EXPORT const rd_kafka_AclBinding_t **rd_kafka_DeleteAcls_result_response_matching_acls(
+    const rd_kafka_DeleteAcls_result_response_t *result_response,
+    size_t *matching_acls_cntp);
+
+/* -- SCRAM credentials of users -- */
 
 /** SCRAM mechanism. */
 typedef enum rd_kafka_ScramMechanism_t {
@@ -4810,72 +5793,168 @@ typedef struct rd_kafka_UserScramCredentialAlteration_s rd_kafka_UserScramCreden
 /** Outcome for one user. */
 typedef struct rd_kafka_AlterUserScramCredentials_result_response_s rd_kafka_AlterUserScramCredentials_result_response_t;
 
-/** The operation of an access control entry. */
-typedef enum rd_kafka_AclOperation_t {
-        RD_KAFKA_ACL_OPERATION_UNKNOWN = 0,           /**< Not known. */
-        RD_KAFKA_ACL_OPERATION_ANY = 1,               /**< In filters: any. */
-        RD_KAFKA_ACL_OPERATION_ALL = 2,               /**< Everything. */
-        RD_KAFKA_ACL_OPERATION_READ = 3,              /**< Read. */
-        RD_KAFKA_ACL_OPERATION_WRITE = 4,             /**< Write. */
-        RD_KAFKA_ACL_OPERATION_CREATE = 5,            /**< Create. */
-        RD_KAFKA_ACL_OPERATION_DELETE = 6,            /**< Delete. */
-        RD_KAFKA_ACL_OPERATION_ALTER = 7,             /**< Alter. */
-        RD_KAFKA_ACL_OPERATION_DESCRIBE = 8,          /**< Describe. */
-        RD_KAFKA_ACL_OPERATION_CLUSTER_ACTION = 9,    /**< Operations between brokers. */
-        RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS = 10, /**< Describe settings. */
-        RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS = 11,    /**< Alter settings. */
-        RD_KAFKA_ACL_OPERATION_IDEMPOTENT_WRITE = 12, /**< Write idempotently. */
-        RD_KAFKA_ACL_OPERATION__CNT = 13              /**< Number of values. */
-} rd_kafka_AclOperation_t;
-
-/** The effect of an access control entry. */
-typedef enum rd_kafka_AclPermissionType_t {
-        RD_KAFKA_ACL_PERMISSION_TYPE_UNKNOWN = 0, /**< Not known. */
-        RD_KAFKA_ACL_PERMISSION_TYPE_ANY = 1,     /**< In filters: any. */
-        RD_KAFKA_ACL_PERMISSION_TYPE_DENY = 2,    /**< Deny. */
-        RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW = 3,   /**< Allow. */
-        RD_KAFKA_ACL_PERMISSION_TYPE__CNT = 4     /**< Number of values. */
-} rd_kafka_AclPermissionType_t;
-
-/** An access control entry. */
-typedef struct rd_kafka_AclBinding_s rd_kafka_AclBinding_t;
-/** A filter for access control entries. */
-typedef rd_kafka_AclBinding_t rd_kafka_AclBindingFilter_t;
-/** Outcome for one filter. */
-typedef struct rd_kafka_DeleteAcls_result_response_s rd_kafka_DeleteAcls_result_response_t;
-
-/** Which replica shall be leader. */
-typedef enum rd_kafka_ElectionType_t {
-        RD_KAFKA_ELECTION_TYPE_PREFERRED = 0, /**< The preferred one. */
-        /** One that is not in sync, if no other is there: may lose records. */
-        RD_KAFKA_ELECTION_TYPE_UNCLEAN = 1
-} rd_kafka_ElectionType_t;
-
-/** Partitions whose leaders are to be elected. */
-typedef struct rd_kafka_ElectLeaders_s rd_kafka_ElectLeaders_t;
-
-/* Results of admin requests: events under a name of their own. */
-typedef rd_kafka_event_t rd_kafka_CreateAcls_result_t; /**< Result of CreateAcls. */
-typedef rd_kafka_event_t rd_kafka_DescribeAcls_result_t; /**< Result of DescribeAcls. */
-typedef rd_kafka_event_t rd_kafka_DeleteAcls_result_t; /**< Result of DeleteAcls. */
-typedef rd_kafka_event_t rd_kafka_DeleteRecords_result_t; /**< Result of DeleteRecords. */
-/** Result of DescribeConsumerGroups. */
-typedef rd_kafka_event_t rd_kafka_DescribeConsumerGroups_result_t;
-typedef rd_kafka_event_t rd_kafka_DeleteGroups_result_t; /**< Result of DeleteGroups. */
-/** Result of DeleteConsumerGroupOffsets. */
-typedef rd_kafka_event_t rd_kafka_DeleteConsumerGroupOffsets_result_t;
-/** Result of AlterConsumerGroupOffsets. */
-typedef rd_kafka_event_t rd_kafka_AlterConsumerGroupOffsets_result_t;
-/** Result of ListConsumerGroupOffsets. */
-typedef rd_kafka_event_t rd_kafka_ListConsumerGroupOffsets_result_t;
-typedef rd_kafka_event_t rd_kafka_DescribeTopics_result_t; /**< Result of DescribeTopics. */
-typedef rd_kafka_event_t rd_kafka_DescribeCluster_result_t; /**< Result of DescribeCluster. */
-/** Result of DescribeUserScramCredentials. */
+/** Result of rd_kafka_DescribeUserScramCredentials(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_DescribeUserScramCredentials_result_t;
-/** Result of AlterUserScramCredentials. */
+
+/** Result of rd_kafka_AlterUserScramCredentials(): an event, under its own type name. */
 typedef rd_kafka_event_t rd_kafka_AlterUserScramCredentials_result_t;
-typedef rd_kafka_event_t rd_kafka_ListOffsets_result_t; /**< Result of ListOffsets. */
-typedef rd_kafka_event_t rd_kafka_ElectLeaders_result_t; /**< Result of ElectLeaders. */
+
+/** Returns the mechanism; RD_KAFKA_SCRAM_MECHANISM_UNKNOWN for NULL. */
+RD_EXPORT rd_kafka_ScramMechanism_t rd_kafka_ScramCredentialInfo_mechanism(
+    const rd_kafka_ScramCredentialInfo_t *scram_credential_info);
+
+/** Returns the number of iterations; -1 for NULL. */
+RD_EXPORT int32_t rd_kafka_ScramCredentialInfo_iterations(
+    const rd_kafka_ScramCredentialInfo_t *scram_credential_info);
+
+/** Returns the user, which belongs to the description. */
+RD_EXPORT const char *rd_kafka_UserScramCredentialsDescription_user(
+    const rd_kafka_UserScramCredentialsDescription_t *description);
+
+/**
+ * Returns the user's error, which belongs to the description; its code is 0 for none.
+ * RD_KAFKA_RESP_ERR_RESOURCE_NOT_FOUND: the user has no credentials.
+ */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_UserScramCredentialsDescription_error(
+    const rd_kafka_UserScramCredentialsDescription_t *description);
+
+/** Returns the number of credentials. */
+RD_EXPORT size_t rd_kafka_UserScramCredentialsDescription_scramcredentialinfo_count(
+    const rd_kafka_UserScramCredentialsDescription_t *description);
+
+/** Returns a credential, which belongs to the description; NULL for an index beyond the last. */
+RD_EXPORT const rd_kafka_ScramCredentialInfo_t *
+rd_kafka_UserScramCredentialsDescription_scramcredentialinfo(
+    const rd_kafka_UserScramCredentialsDescription_t *description,
+    size_t idx);
+
+/**
+ * Describes the SCRAM credentials of users, without secrets (KIP-554, Kafka 2.7), at any broker.
+ * Options: request_timeout, broker, opaque.
+ *
+ * @param users     The users, each once.
+ * @param user_cnt  Their number; 0 for all users that have a credential.
+ * @param options   May be NULL.
+ * @param rkqu      Gets the result, RD_KAFKA_EVENT_DESCRIBEUSERSCRAMCREDENTIALS_RESULT.
+ *
+ * The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for an empty user and for one that is
+ * named twice.
+ */
+RD_EXPORT void rd_kafka_DescribeUserScramCredentials(rd_kafka_t *rk,
+                                                     const char **users,
+                                                     size_t user_cnt,
+                                                     const rd_kafka_AdminOptions_t *options,
+                                                     rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of DescribeUserScramCredentials; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeUserScramCredentials_result_t *
+rd_kafka_event_DescribeUserScramCredentials_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the users in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_UserScramCredentialsDescription_t **rd_kafka_DescribeUserScramCredentials_result_descriptions(
+    const rd_kafka_DescribeUserScramCredentials_result_t *result,
+    size_t *cntp);
+
+/**
+ * Creates a credential to set.
+ *
+ * @param username       The user, copied.
+ * @param iterations     The number of iterations; brokers accept 4096 to 16384.
+ * @param password       The password, copied; it may contain NUL.
+ * @param salt           The salt, copied.
+ * @param salt_size      Its size; 0 for a random salt of 64 bytes.
+ *
+ * @return The caller frees it with rd_kafka_UserScramCredentialAlteration_destroy(), which overwrites
+ *         the password. NULL: the user is NULL or not UTF-8. Other arguments are checked by the call.
+ */
+RD_EXPORT rd_kafka_UserScramCredentialAlteration_t *
+rd_kafka_UserScramCredentialUpsertion_new(const char *username,
+                                          rd_kafka_ScramMechanism_t mechanism,
+                                          int32_t iterations,
+                                          const unsigned char *password,
+                                          size_t password_size,
+                                          const unsigned char *salt,
+                                          size_t salt_size);
+
+/**
+ * Creates a credential to remove.
+ *
+ * @return As rd_kafka_UserScramCredentialUpsertion_new().
+ */
+RD_EXPORT rd_kafka_UserScramCredentialAlteration_t *
+rd_kafka_UserScramCredentialDeletion_new(const char *username,
+                                         rd_kafka_ScramMechanism_t mechanism);
+
+/** Frees one. */
+RD_EXPORT void rd_kafka_UserScramCredentialAlteration_destroy(
+    rd_kafka_UserScramCredentialAlteration_t *alteration);
+
+/** Frees each element of an array, not the array. */
+RD_EXPORT void rd_kafka_UserScramCredentialAlteration_destroy_array(
+    rd_kafka_UserScramCredentialAlteration_t **alterations,
+    size_t alteration_cnt);
+
+/**
+ * Sets and removes SCRAM credentials (KIP-554, Kafka 2.7), at the controller. Options:
+ * request_timeout, broker, opaque.
+ *
+ * @param options  May be NULL.
+ * @param rkqu     Gets the result, RD_KAFKA_EVENT_ALTERUSERSCRAMCREDENTIALS_RESULT.
+ *
+ * Passwords are not sent: the call derives the salted password of each credential, which takes
+ * milliseconds. It fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for no alterations, and for an
+ * alteration without a user or mechanism, or one that sets an empty password or iterations out of
+ * range.
+ */
+RD_EXPORT void
+rd_kafka_AlterUserScramCredentials(rd_kafka_t *rk,
+                                   rd_kafka_UserScramCredentialAlteration_t **alterations,
+                                   size_t alteration_cnt,
+                                   const rd_kafka_AdminOptions_t *options,
+                                   rd_kafka_queue_t *rkqu);
+
+/** Returns the event as the result of AlterUserScramCredentials; NULL for other events. */
+RD_EXPORT const rd_kafka_AlterUserScramCredentials_result_t *
+rd_kafka_event_AlterUserScramCredentials_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns a result for each user, in the order of the call.
+ *
+ * @param cntp  Receives their number.
+ *
+ * @return An array that belongs to the result; NULL if it is empty or the call failed.
+ */
+RD_EXPORT const rd_kafka_AlterUserScramCredentials_result_response_t **rd_kafka_AlterUserScramCredentials_result_responses(
+    const rd_kafka_AlterUserScramCredentials_result_t *result,
+    size_t *cntp);
+
+/** Returns the user, which belongs to the result. */
+RD_EXPORT const char *rd_kafka_AlterUserScramCredentials_result_response_user(
+    const rd_kafka_AlterUserScramCredentials_result_response_t *response);
+
+/** Returns the user's error, which belongs to the result; its code is 0 for success. */
+RD_EXPORT const rd_kafka_error_t *rd_kafka_AlterUserScramCredentials_result_response_error(
+    const rd_kafka_AlterUserScramCredentials_result_response_t *response);
+
+
+/* ==========================================================================
+ *  31. VOCABULARY OF FURTHER SERVICES
+ *
+ *  Types and constants of services that the library does not offer yet: share groups (KIP-932).
+ *  They are here so that programs that mention them compile. What is not declared in this header
+ *  cannot be called.
+ * ========================================================================== */
+
+/* -- Administration -- */
+
+/** A listing of groups. */
+typedef struct rd_kafka_ListConsumerGroupsResult_s rd_kafka_ListConsumerGroupsResult_t;
 
 /* -- Share groups -- */
 

@@ -195,14 +195,7 @@ pub mod event_type {
     pub const OFFSET_COMMIT: i32 = 0x20;
     pub const STATS: i32 = 0x40;
     pub const OAUTHBEARER_TOKEN_REFRESH: i32 = 0x100;
-    pub const CREATE_TOPICS_RESULT: i32 = 100;
-    pub const DELETE_TOPICS_RESULT: i32 = 101;
-    pub const CREATE_PARTITIONS_RESULT: i32 = 102;
-    pub const ALTER_CONFIGS_RESULT: i32 = 103;
-    pub const DESCRIBE_CONFIGS_RESULT: i32 = 104;
     pub const BACKGROUND: i32 = 0x200;
-    pub const LIST_CONSUMER_GROUPS_RESULT: i32 = 0x2000;
-    pub const INCREMENTAL_ALTER_CONFIGS_RESULT: i32 = 0x20000;
 }
 
 /// `RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE`

@@ -4,13 +4,14 @@ use std::any::Any;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::{Arc, OnceLock};
 
-use ottla_core::admin::{AdminOp, AdminResult};
+use ottla_core::admin::AdminResult;
 use ottla_core::error::{Error, ErrorCode};
 use ottla_core::event::{CommitResult, Delivery, Event, PartitionNotice, Queue, Rebalance, TokenRequest};
 use ottla_core::log::{DebugContexts, LogLine};
 use ottla_core::types::{PartitionOffset, TopicPartition};
 
 use crate::abi::{MessageFields, PartitionList, PartitionRow, event_type};
+use crate::admin_op;
 use crate::errors;
 use crate::ffi::{self, Deadline, FromC, Owned, Tag, Tagged, boxed, c_text, exports};
 use crate::handle::{Handle, TopicHandle};
@@ -252,22 +253,6 @@ pub fn poll(handle: &Handle, queue: &Arc<Queue>, deadline: &Deadline) -> Option<
     }
 }
 
-/// Returns the type and name of the event of an admin call's result.
-fn admin_event(op: AdminOp) -> (i32, &'static CStr) {
-    match op {
-        AdminOp::CreateTopics => (event_type::CREATE_TOPICS_RESULT, c"CreateTopicsResult"),
-        AdminOp::DeleteTopics => (event_type::DELETE_TOPICS_RESULT, c"DeleteTopicsResult"),
-        AdminOp::CreatePartitions => (event_type::CREATE_PARTITIONS_RESULT, c"CreatePartitionsResult"),
-        AdminOp::DescribeConfigs => (event_type::DESCRIBE_CONFIGS_RESULT, c"DescribeConfigsResult"),
-        AdminOp::AlterConfigs => (event_type::ALTER_CONFIGS_RESULT, c"AlterConfigsResult"),
-        AdminOp::IncrementalAlterConfigs => (
-            event_type::INCREMENTAL_ALTER_CONFIGS_RESULT,
-            c"IncrementalAlterConfigsResult",
-        ),
-        AdminOp::ListConsumerGroups => (event_type::LIST_CONSUMER_GROUPS_RESULT, c"ListConsumerGroupsResult"),
-    }
-}
-
 fn type_of(event: Option<&EventHandle>) -> i32 {
     match event.map(|e| &e.content) {
         None => event_type::NONE,
@@ -279,7 +264,9 @@ fn type_of(event: Option<&EventHandle>) -> i32 {
         Some(Content::TokenRefresh { .. }) => event_type::OAUTHBEARER_TOKEN_REFRESH,
         Some(Content::Rebalance { .. }) => event_type::REBALANCE,
         Some(Content::Commit { .. }) => event_type::OFFSET_COMMIT,
-        Some(Content::Admin { result, .. }) => admin_event(result.op).0,
+        Some(Content::Admin { result, .. }) => {
+            admin_op::by_name(result.operation).map_or(event_type::NONE, |op| op.event)
+        }
     }
 }
 
@@ -292,11 +279,11 @@ impl EventHandle {
         }
     }
 
-    /// Returns the handles of an admin call's result, which `make` builds at the first call; the type is always the
-    /// same.
-    pub fn admin_handles<T: 'static>(&self, make: impl FnOnce(&AdminResult) -> T) -> Option<&T> {
+    /// Returns the handles of an admin call's result, which `make` builds at the first call; the type is always the same
+    /// for an operation.
+    pub fn admin_handles<T: 'static>(&self, make: impl FnOnce() -> T) -> Option<&T> {
         match &self.content {
-            Content::Admin { result, handles, .. } => handles.get_or_init(|| Box::new(make(result))).downcast_ref(),
+            Content::Admin { handles, .. } => handles.get_or_init(|| Box::new(make())).downcast_ref(),
             _ => None,
         }
     }
@@ -345,8 +332,8 @@ exports! {
 
     /// Returns the name of the event's type.
     fn rd_kafka_event_name(event: Option<&EventHandle>) -> Option<&'static CStr>, or Some(c"(NONE)"); {
-        if let Some(result) = event.and_then(EventHandle::admin_result) {
-            return Some(admin_event(result.op).1);
+        if let Some(op) = event.and_then(EventHandle::admin_result).and_then(|r| admin_op::by_name(r.operation)) {
+            return Some(op.event_name);
         }
         Some(match type_of(event) {
             event_type::DR => c"DeliveryReport",

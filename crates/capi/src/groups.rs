@@ -56,9 +56,9 @@ fn lay_out_group(group: &Group, arena: &mut Arena) -> GroupInfo {
     let members: Vec<_> = described.members.iter().map(|m| lay_out_member(m, arena)).collect();
     GroupInfo {
         broker: MetadataBroker {
-            id: group.node.0,
-            host: arena.text(&group.host),
-            port: c_int::from(group.port),
+            id: group.coordinator.id.0,
+            host: arena.text(&group.coordinator.host),
+            port: c_int::from(group.coordinator.port),
         },
         group: arena.text(&described.group_id),
         err: described.error_code.into(),
@@ -141,6 +141,7 @@ exports! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ottla_core::admin::Node;
     use ottla_core::types::NodeId;
     use ottla_protocol::api::describe_groups::DescribedGroup;
 
@@ -155,9 +156,12 @@ mod tests {
             DescribedGroupMember::default(),
         ];
         let group = Group {
-            node: NodeId(7),
-            host: "host".into(),
-            port: 9092,
+            coordinator: Node {
+                id: NodeId(7),
+                host: "host".into(),
+                port: 9092,
+                rack: None,
+            },
             described: DescribedGroup {
                 group_id: "g".into(),
                 error_code: 16,

@@ -9,6 +9,7 @@
 
 pub mod abi;
 pub mod admin;
+mod admin_op;
 pub mod arena;
 pub mod background;
 pub mod background_thread;
@@ -52,3 +53,4 @@ pub mod topic;
 pub mod topic_conf;
 pub mod topic_partition_list;
 pub mod transactions;
+pub mod uuid;

@@ -1,9 +1,9 @@
-//! Version, memory, UUIDs and the dump.
+//! Version, memory and the dump.
 
-use std::ffi::{CStr, CString, c_char, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::fmt::Write;
 
-use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, c_text, exports};
+use crate::ffi::exports;
 use crate::handle::Handle;
 use crate::log::print_to;
 
@@ -12,50 +12,6 @@ pub const VERSION: i32 = 0x0210_00ff;
 
 /// The same for people.
 pub const VERSION_TEXT: &CStr = c"2.16.0";
-
-/// `rd_kafka_Uuid_t`
-#[repr(C)]
-pub struct UuidHandle {
-    tag: Tag,
-    most_significant: i64,
-    least_significant: i64,
-    text: CString,
-}
-
-// SAFETY: repr(C), tag first.
-unsafe impl Tagged for UuidHandle {
-    const TAG: u32 = 0x0e44_0a08;
-}
-
-impl UuidHandle {
-    /// From its two halves.
-    pub fn new(most_significant: i64, least_significant: i64) -> Self {
-        let mut bytes = [0; 16];
-        let (high, low) = bytes.split_at_mut(8);
-        high.copy_from_slice(&most_significant.to_be_bytes());
-        low.copy_from_slice(&least_significant.to_be_bytes());
-        UuidHandle {
-            tag: Tag::new(Self::TAG),
-            most_significant,
-            least_significant,
-            text: c_text(base64(&bytes)),
-        }
-    }
-}
-
-/// Base64 without padding, in the standard alphabet.
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let bits = chunk.iter().fold(0u32, |bits, b| bits << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
-        for i in 0..=chunk.len() {
-            let index = bits >> (18 - 6 * i) & 63;
-            text.extend(ALPHABET.get(index as usize).map(|b| char::from(*b)));
-        }
-    }
-    text
-}
 
 /// Formats a client's state for people.
 fn dump(rk: &Handle) -> String {
@@ -121,37 +77,6 @@ exports! {
         unsafe { libc::free(memory) };
     }
 
-    /// Returns a new UUID from its halves.
-    fn rd_kafka_Uuid_new(most_significant: i64, least_significant: i64) -> Option<Owned<UuidHandle>>, or None; {
-        Some(boxed(UuidHandle::new(most_significant, least_significant)))
-    }
-
-    /// Returns a copy.
-    fn rd_kafka_Uuid_copy(uuid: &UuidHandle) -> Option<Owned<UuidHandle>>, or None; {
-        Some(boxed(UuidHandle::new(uuid.most_significant, uuid.least_significant)))
-    }
-
-    /// Frees a UUID.
-    fn rd_kafka_Uuid_destroy(uuid: *mut UuidHandle) {
-        // SAFETY: NULL or the application's.
-        drop(unsafe { <Owned<UuidHandle>>::from_c(uuid) });
-    }
-
-    /// Returns the UUID in base64, owned by the UUID.
-    fn rd_kafka_Uuid_base64str(uuid: &UuidHandle) -> *const c_char, or std::ptr::null(); {
-        uuid.text.as_ptr()
-    }
-
-    /// Returns the lower half.
-    fn rd_kafka_Uuid_least_significant_bits(uuid: &UuidHandle) -> i64, or 0; {
-        uuid.least_significant
-    }
-
-    /// Returns the upper half.
-    fn rd_kafka_Uuid_most_significant_bits(uuid: &UuidHandle) -> i64, or 0; {
-        uuid.most_significant
-    }
-
     /// Prints what is known of a client.
     fn rd_kafka_dump(stream: *mut libc::FILE, rk: &Handle) {
         // SAFETY: the caller's stream.
@@ -162,25 +87,6 @@ exports! {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_equals_known_vectors() {
-        for (plain, text) in [
-            ("", ""),
-            ("f", "Zg"),
-            ("fo", "Zm8"),
-            ("foo", "Zm9v"),
-            ("foobar", "Zm9vYmFy"),
-        ] {
-            assert_eq!(base64(plain.as_bytes()), text);
-        }
-    }
-
-    #[test]
-    fn uuids_have_22_characters() {
-        let uuid = UuidHandle::new(0x0123_4567_89ab_cdef, -1);
-        assert_eq!(uuid.text.as_c_str(), c"ASNFZ4mrze///////////w");
-    }
 
     #[test]
     fn the_version_matches_its_text() {

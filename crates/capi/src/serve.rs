@@ -288,7 +288,7 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
         Event::Rebalance(change) => rebalance(handle, &change),
         Event::Commit(result) => committed(handle, &result),
         Event::Admin(result) => handle.warn("ADMIN", || {
-            let name = result.op.name();
+            let name = result.operation;
             format!("the result of {name} is dropped: it is an event, and this queue is not polled for events")
         }),
         Event::Yield => return Flow::Stop,

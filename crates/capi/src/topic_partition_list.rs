@@ -121,6 +121,15 @@ impl OwnedList {
         Some(list)
     }
 
+    /// Returns the address of the first row, NULL for an empty list.
+    pub fn first_row(&self) -> *const PartitionRow {
+        // SAFETY: owned and live.
+        unsafe { &*self.0 }
+            .rows()
+            .first()
+            .map_or(std::ptr::null(), std::ptr::from_ref)
+    }
+
     /// Returns the list's address, which stays this side's.
     pub fn as_ptr(&self) -> *mut PartitionList {
         self.0

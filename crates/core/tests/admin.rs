@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use ottla_core::admin::{
-    AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, GroupFilters, NewPartitions,
-    NewTopic, Options, Request, ResourceResult, ResourceType, TopicResult,
+    AlterConfigs, AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, CreatePartitions,
+    CreateTopics, DeleteTopics, DescribeConfigs, IncrementalAlterConfigs, ListConsumerGroups, NewPartitions, NewTopic,
+    Options, ResourceResult, ResourceType, TopicResult,
 };
 use ottla_core::client::{Client, ClientHooks, CommitMode};
 use ottla_core::config::Conf;
@@ -69,7 +70,10 @@ fn describe(client: &Client, kind: ResourceType, name: &str, configs: &[&str]) -
         name: name.into(),
         configs: configs.iter().map(|c| (*c).into()).collect(),
     };
-    client.describe_configs(vec![query], &within(LONG)).unwrap().remove(0)
+    client
+        .admin(DescribeConfigs(vec![query]), &within(LONG))
+        .unwrap()
+        .remove(0)
 }
 
 fn changes(name: &str, changes: &[(&str, AlterOp, Option<&str>)]) -> Vec<ConfigChanges> {
@@ -96,7 +100,7 @@ fn topics_are_created_extended_and_deleted() {
         configs: vec![("retention.ms".into(), "1234".into())],
     };
     let topics = vec![topic("plain"), topic("bad name"), assigned];
-    let made = c.create_topics(topics, &within(LONG)).unwrap();
+    let made = c.admin(CreateTopics(topics), &within(LONG)).unwrap();
     let expected = [
         ("plain", ErrorCode::NO_ERROR),
         ("bad name", ErrorCode::TOPIC_EXCEPTION),
@@ -114,7 +118,7 @@ fn topics_are_created_extended_and_deleted() {
         ..within(LONG)
     };
     let checked = c
-        .create_topics(vec![topic("plain"), topic("new")], &only_check)
+        .admin(CreateTopics(vec![topic("plain"), topic("new")]), &only_check)
         .unwrap();
     let expected = [("plain", ErrorCode::TOPIC_ALREADY_EXISTS), ("new", ErrorCode::NO_ERROR)];
     assert_eq!(codes(&checked), expected);
@@ -130,7 +134,7 @@ fn topics_are_created_extended_and_deleted() {
         grow("nowhere", 4, Vec::new()),
         grow("assigned", 1, Vec::new()),
     ];
-    let grown = c.create_partitions(more, &within(LONG)).unwrap();
+    let grown = c.admin(CreatePartitions(more), &within(LONG)).unwrap();
     let expected = [
         ("plain", ErrorCode::NO_ERROR),
         ("nowhere", ErrorCode::UNKNOWN_TOPIC_OR_PART),
@@ -140,7 +144,7 @@ fn topics_are_created_extended_and_deleted() {
     assert_eq!(on_cluster(&c, |cluster| cluster.partition_count("plain")), Some(4));
 
     let names = vec!["nowhere".into(), "plain".into()];
-    let deleted = c.delete_topics(names, &within(LONG)).unwrap();
+    let deleted = c.admin(DeleteTopics(names), &within(LONG)).unwrap();
     let expected = [
         ("nowhere", ErrorCode::UNKNOWN_TOPIC_OR_PART),
         ("plain", ErrorCode::NO_ERROR),
@@ -152,12 +156,12 @@ fn topics_are_created_extended_and_deleted() {
 #[test]
 fn configs_are_described_and_altered() {
     let c = with_cluster();
-    c.create_topics(vec![topic("t")], &within(LONG)).unwrap();
+    c.admin(CreateTopics(vec![topic("t")]), &within(LONG)).unwrap();
     let all = describe(&c, ResourceType::TOPIC, "t", &[]);
     assert!(all.error.is_none() && all.configs.len() > 20, "{all:?}");
 
     let replace = changes("t", &[("retention.ms", AlterOp::Set, Some("5"))]);
-    let altered = c.alter_configs(replace, &within(LONG)).unwrap();
+    let altered = c.admin(AlterConfigs(replace), &within(LONG)).unwrap();
     assert_eq!((altered[0].name.as_str(), altered[0].error.is_none()), ("t", true));
     let one = |name: &str| -> ConfigEntry {
         let described = describe(&c, ResourceType::TOPIC, "t", &[name]);
@@ -174,18 +178,18 @@ fn configs_are_described_and_altered() {
     assert_eq!(entry.synonyms[0].source, ConfigSource::TOPIC);
 
     let single = changes("t", &[("cleanup.policy", AlterOp::Append, Some("compact"))]);
-    let altered = c.incremental_alter_configs(single, &within(LONG)).unwrap();
+    let altered = c.admin(IncrementalAlterConfigs(single), &within(LONG)).unwrap();
     assert!(altered[0].error.is_none(), "{altered:?}");
     assert_eq!(one("cleanup.policy").value.as_deref(), Some("delete,compact"));
     assert_eq!(one("retention.ms").value.as_deref(), Some("5"));
 
     let delete = changes("t", &[("retention.ms", AlterOp::Delete, None)]);
-    c.incremental_alter_configs(delete, &within(LONG)).unwrap();
+    c.admin(IncrementalAlterConfigs(delete), &within(LONG)).unwrap();
     let entry = one("retention.ms");
     assert_eq!((entry.source, entry.is_default), (ConfigSource::DEFAULT, true));
 
     let wrong = changes("t", &[("retention.ms", AlterOp::Set, Some("x"))]);
-    let refused = c.alter_configs(wrong, &within(LONG)).unwrap();
+    let refused = c.admin(AlterConfigs(wrong), &within(LONG)).unwrap();
     let error = refused[0].error.as_ref().unwrap();
     assert_eq!(error.code, ErrorCode::INVALID_CONFIG, "{error}");
     let nowhere = describe(&c, ResourceType::TOPIC, "nowhere", &[]);
@@ -201,17 +205,17 @@ fn each_result_arrives_once_and_in_time() {
         delay_us: 0,
     };
     on_cluster(&c, |cluster| cluster.push_fault(None, ApiKey::DELETE_TOPICS, hang));
-    let request = || Request::DeleteTopics(vec!["t".into()]);
-    c.send_admin_request(request(), within(SHORT), queue.clone(), 7);
+    let operation = || DeleteTopics(vec!["t".into()]);
+    c.begin_admin(operation(), within(SHORT), queue.clone(), 7);
     let Some(Event::Admin(result)) = queue.pop(Some(LONG)) else {
         panic!("no result")
     };
     assert_eq!(result.opaque, 7);
     assert_eq!(result.outcome.unwrap_err().code, ErrorCode::L_TIMED_OUT);
     on_cluster(&c, |cluster| cluster.push_fault(None, ApiKey::DELETE_TOPICS, hang));
-    c.send_admin_request(request(), within(LONG), queue.clone(), 8);
+    c.begin_admin(operation(), within(LONG), queue.clone(), 8);
     c.destroy();
-    c.send_admin_request(request(), within(LONG), queue.clone(), 9);
+    c.begin_admin(operation(), within(LONG), queue.clone(), 9);
     let mut results = Vec::new();
     while let Some(Event::Admin(result)) = queue.pop(Some(Duration::ZERO)) {
         results.push((result.opaque, result.outcome.unwrap_err().code));
@@ -239,7 +243,7 @@ fn groups_of_all_brokers_are_listed() {
     let mut names: Vec<String> = described.groups.into_iter().map(|g| g.described.group_id).collect();
     names.sort();
     assert_eq!((names, described.error), (groups.clone(), None));
-    let listed = c.list_consumer_groups(GroupFilters::default(), &within(LONG)).unwrap();
+    let listed = c.admin(ListConsumerGroups::default(), &within(LONG)).unwrap();
     let mut names: Vec<String> = listed.groups.into_iter().map(|g| g.group_id).collect();
     names.sort();
     assert_eq!((names, listed.errors), (groups, Vec::new()));

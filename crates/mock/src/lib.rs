@@ -34,6 +34,7 @@
 
 #![forbid(unsafe_code)]
 
+mod acls;
 mod api_error;
 mod batch_validation;
 mod brokers;
@@ -64,6 +65,7 @@ mod rng;
 mod rules;
 mod sasl;
 mod sasl_config;
+mod scram_credentials;
 mod state;
 mod tcp_server;
 mod telemetry;

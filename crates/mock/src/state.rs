@@ -2,6 +2,7 @@
 
 use ottla_protocol::{ErrorCode, Message};
 
+use crate::acls::Acls;
 use crate::brokers::Brokers;
 use crate::config::ClusterConfig;
 use crate::connections::{Connections, Delivery};
@@ -13,6 +14,7 @@ use crate::producer_ids::ProducerIds;
 use crate::purgatory::{DelayedOperation, DelayedRequest, Purgatory};
 use crate::request::Context;
 use crate::rng::Rng;
+use crate::scram_credentials::ScramCredentials;
 use crate::time::Time;
 use crate::timers::{Timer, Timers};
 use crate::topics::{Topic, Topics};
@@ -34,6 +36,8 @@ pub(crate) struct ClusterState {
     pub(crate) purgatory: Purgatory,
     pub(crate) timers: Timers,
     pub(crate) history: History,
+    pub(crate) acls: Acls,
+    pub(crate) scram_credentials: ScramCredentials,
 }
 
 impl ClusterState {
@@ -52,6 +56,8 @@ impl ClusterState {
             purgatory: Purgatory::default(),
             timers: Timers::default(),
             history: History::default(),
+            acls: Acls::default(),
+            scram_credentials: ScramCredentials::default(),
             config,
         }
     }

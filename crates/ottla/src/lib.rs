@@ -42,9 +42,17 @@
 /// Administration of topics, settings and groups.
 pub mod admin {
     pub use ottla_core::admin::{
-        AdminOp, AdminOutcome, AdminResult, AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery,
-        ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, Destination, Group, GroupFilters,
-        GroupListing, NewPartitions, NewTopic, Options, Request, ResourceResult, ResourceType, TopicResult,
+        AclBinding, AclFilter, AclOperation, AclResourceType, AdminResult, AlterConfigs, AlterConsumerGroupOffsets,
+        AlterOp, AlterUserScramCredentials, ClusterDescription, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery,
+        ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreateAcls, CreatePartitions, CreateTopics,
+        DeleteAcls, DeleteAclsResult, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics,
+        DeletedAcl, DescribeAcls, DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeTopics,
+        DescribeUserScramCredentials, ElectLeaders, ElectionResult, ElectionType, Group, GroupDescription,
+        GroupListing, GroupResult, IncrementalAlterConfigs, ListConsumerGroupOffsets, ListConsumerGroups, ListGroups,
+        ListOffsets, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options,
+        PartitionDescription, PatternType, PermissionType, ResourceResult, ResourceType, ScramAlteration,
+        ScramCredentialInfo, ScramMechanism, ScramUpsertion, TopicDescription, TopicResult, UserScramCredentials,
+        UserScramResult,
     };
 }
 

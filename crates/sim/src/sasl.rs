@@ -179,7 +179,10 @@ impl Sasl {
                 Identity::Provider
             }
             SaslMechanism::OAuthBearer => {
-                settings.push(set("enable_sasl_queue", "true"));
+                // Without a draw: the other half of the clients has the requests in the main queue.
+                if client.is_multiple_of(2) {
+                    settings.push(set("enable_sasl_queue", "true"));
+                }
                 tokens = TokenSource::Application;
                 Identity::Application { answering: false }
             }
@@ -217,6 +220,11 @@ impl Sasl {
             .iter()
             .filter(|(_, i)| matches!(i, Identity::Application { .. }));
         with.map(|(client, _)| *client).collect()
+    }
+
+    /// Returns true when a client has tokens of the application.
+    pub(crate) fn answers(&self, client: usize) -> bool {
+        matches!(self.clients.get(&client), Some(Identity::Application { .. }))
     }
 
     // ---------------------------------------------------------------- passwords

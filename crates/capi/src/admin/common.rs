@@ -1,12 +1,13 @@
-//! Arrays, arguments and results that all admin calls share.
+//! Arguments and arrays that admin calls share.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 
-use ottla_core::admin::AdminOp;
 use ottla_core::error::{Error, ErrorCode};
 
-use crate::event::EventHandle;
+use crate::abi::PartitionList;
+use crate::errors::ErrorHandle;
 use crate::ffi::{self, FromC, Owned, Tagged};
+use crate::topic_partition_list::OwnedList;
 
 /// Maximum number of partitions of a topic.
 pub(super) const PARTITIONS_MAX: i32 = 100_000;
@@ -40,6 +41,10 @@ impl<T> Pointers<T> {
         self.0.iter().map(Box::as_ref)
     }
 
+    pub(super) fn get(&self, index: usize) -> Option<&T> {
+        self.0.get(index).map(Box::as_ref)
+    }
+
     pub(super) fn find_mut(&mut self, is_it: impl Fn(&T) -> bool) -> Option<&mut T> {
         self.0.iter_mut().map(Box::as_mut).find(|item| is_it(item))
     }
@@ -69,7 +74,10 @@ pub(super) unsafe fn destroy_array<T: Tagged>(array: *mut *mut T, count: usize) 
     }
 }
 
-/// Copies each handle of an array; returns `None` if one is NULL or of another kind.
+/// Copies each handle of an array.
+///
+/// # Errors
+/// `_INVALID_ARG` if one is NULL or of another kind.
 ///
 /// # Safety
 /// `array` is NULL or has `count` pointers, each NULL or a live handle.
@@ -77,12 +85,14 @@ pub(super) unsafe fn copy_array<T: Tagged, R>(
     array: *mut *mut T,
     count: usize,
     copy: impl Fn(&T) -> R,
-) -> Option<Vec<R>> {
+) -> Result<Vec<R>, Error> {
     (0..if array.is_null() { 0 } else { count })
         .map(|i| {
             // SAFETY: within the array; NULL or a live handle.
             let handle = unsafe { <&T>::from_c((*array.add(i)).cast_const()) };
-            handle.map(&copy)
+            handle
+                .map(&copy)
+                .ok_or_else(|| Error::invalid_arg(format!("Element {i} of the array is NULL or no such object")))
         })
         .collect()
 }
@@ -136,20 +146,66 @@ pub(super) fn error_of(error: Option<&Error>) -> (ErrorCode, Option<std::ffi::CS
     }
 }
 
-/// Returns the event if it is the result of this call; otherwise NULL.
-pub(super) fn result_of(event: &EventHandle, op: AdminOp) -> *const EventHandle {
-    match event.admin_result() {
-        Some(result) if result.op == op => event,
-        _ => std::ptr::null(),
+/// Copies an array of texts.
+///
+/// # Errors
+/// `_INVALID_ARG` if one is NULL or not UTF-8.
+///
+/// # Safety
+/// `array` is NULL or has `count` pointers, each NULL or a NUL-terminated text.
+pub(super) unsafe fn texts(array: *const *const c_char, count: usize, what: &str) -> Result<Vec<String>, Error> {
+    let mut texts = Vec::new();
+    for i in 0..if array.is_null() { 0 } else { count } {
+        // SAFETY: within the array; NULL or a text.
+        let text = unsafe { <&str>::from_c(*array.add(i)) };
+        let text = text.ok_or_else(|| Error::invalid_arg(format!("{what} {i} is NULL or not UTF-8")))?;
+        texts.push(text.to_owned());
+    }
+    Ok(texts)
+}
+
+/// Returns the only element.
+///
+/// # Errors
+/// `_INVALID_ARG` for none and for several.
+pub(super) fn exactly_one<T>(items: Vec<T>, what: &str) -> Result<T, Error> {
+    let [item] =
+        <[T; 1]>::try_from(items).map_err(|_| Error::invalid_arg(format!("Exactly one {what} must be passed")))?;
+    Ok(item)
+}
+
+/// Returns the elements, of which there must be one.
+///
+/// # Errors
+/// `_INVALID_ARG` for none.
+pub(super) fn at_least_one<T>(items: Vec<T>, what: &str) -> Result<Vec<T>, Error> {
+    match items.is_empty() {
+        true => Err(Error::invalid_arg(format!("Exactly one {what} must be passed"))),
+        false => Ok(items),
     }
 }
 
-/// Returns an empty array.
-///
-/// # Safety
-/// `count` is NULL or valid for writes.
-pub(super) unsafe fn nothing<T>(count: *mut usize) -> *mut *const T {
-    // SAFETY: the caller's out-parameter.
-    unsafe { ffi::put(count, 0) };
-    std::ptr::null_mut()
+/// Returns the handle of an error, none for success.
+pub(super) fn error_handle(error: Option<&Error>) -> Option<Box<ErrorHandle>> {
+    error.map(|error| ErrorHandle::from_error(error).0)
+}
+
+/// Returns the handle of an error, with code 0 for success.
+pub(super) fn always_error(error: Option<&Error>) -> Box<ErrorHandle> {
+    error_handle(error).unwrap_or_else(|| ErrorHandle::new(ErrorCode::NO_ERROR, "").0)
+}
+
+/// Returns the address of a handle, NULL for none.
+pub(super) fn address<T>(handle: Option<&T>) -> *const T {
+    handle.map_or(std::ptr::null(), std::ptr::from_ref)
+}
+
+/// Returns the address of a text, NULL for none.
+pub(super) fn text_address(text: Option<&CString>) -> *const c_char {
+    text.map_or(std::ptr::null(), |text| text.as_ptr())
+}
+
+/// Returns the address of a list, NULL for none.
+pub(super) fn list_address(list: Option<&OwnedList>) -> *const PartitionList {
+    list.map_or(std::ptr::null(), |list| list.as_ptr().cast_const())
 }

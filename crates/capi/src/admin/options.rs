@@ -3,48 +3,17 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::time::Duration;
 
-use ottla_core::admin::{GroupFilters, Options};
+use ottla_core::admin::Options;
 use ottla_core::error::ErrorCode;
 use ottla_core::types::NodeId;
 
 use super::common::refused;
+use crate::admin_op::{
+    AUTHORIZED_OPERATIONS, ISOLATION_LEVEL, OPERATION_TIMEOUT, OptionSet, STABLE_OFFSETS, VALIDATE_ONLY, options_of,
+};
+use crate::errors::ErrorHandle;
 use crate::ffi::{FromC, Owned, Tag, Tagged, boxed, exports};
 use crate::handle::Handle;
-
-/// `rd_kafka_admin_op_t`
-#[allow(missing_docs)]
-pub mod admin_op {
-    pub const ANY: i32 = 0;
-    pub const CREATE_TOPICS: i32 = 1;
-    pub const DELETE_TOPICS: i32 = 2;
-    pub const CREATE_PARTITIONS: i32 = 3;
-    pub const ALTER_CONFIGS: i32 = 4;
-    pub const DELETE_RECORDS: i32 = 6;
-    pub const LIST_CONSUMER_GROUPS: i32 = 12;
-    pub const INCREMENTAL_ALTER_CONFIGS: i32 = 16;
-    pub const LIST_OFFSETS: i32 = 21;
-    pub const ELECT_LEADERS: i32 = 22;
-    pub const COUNT: i32 = 23;
-}
-
-/// For which requests `operation_timeout` is an option.
-const WITH_OPERATION_TIMEOUT: &[i32] = &[
-    admin_op::ANY,
-    admin_op::CREATE_TOPICS,
-    admin_op::DELETE_TOPICS,
-    admin_op::CREATE_PARTITIONS,
-    admin_op::DELETE_RECORDS,
-    admin_op::LIST_OFFSETS,
-    admin_op::ELECT_LEADERS,
-];
-/// For which requests `validate_only` is an option.
-const WITH_VALIDATE_ONLY: &[i32] = &[
-    admin_op::ANY,
-    admin_op::CREATE_TOPICS,
-    admin_op::CREATE_PARTITIONS,
-    admin_op::ALTER_CONFIGS,
-    admin_op::INCREMENTAL_ALTER_CONFIGS,
-];
 
 /// The longest timeout, in milliseconds.
 const TIMEOUT_MAX_MS: c_int = 3_600_000;
@@ -53,11 +22,19 @@ const TIMEOUT_MAX_MS: c_int = 3_600_000;
 #[repr(C)]
 pub struct AdminOptions {
     tag: Tag,
-    /// For which request.
-    op: i32,
+    /// The options of the operation.
+    allowed: OptionSet,
     options: Options,
-    /// Which groups are listed.
-    pub(super) filters: GroupFilters,
+    /// The states of groups to list.
+    pub(super) states: Vec<String>,
+    /// The types of groups to list.
+    pub(super) types: Vec<String>,
+    /// Committed offsets of open transactions are awaited.
+    pub(super) require_stable: bool,
+    /// Authorized operations are requested.
+    pub(super) include_authorized_operations: bool,
+    /// Records of open transactions do not count.
+    pub(super) read_committed: bool,
     opaque: *mut c_void,
 }
 
@@ -67,9 +44,12 @@ unsafe impl Tagged for AdminOptions {
 }
 
 impl AdminOptions {
-    /// Returns whether they are for one of these requests.
-    pub(super) fn is_for(&self, ops: &[i32]) -> bool {
-        ops.contains(&self.op)
+    /// Checks that the operation has these options.
+    pub(super) fn check(&self, option: OptionSet, name: &str) -> Result<(), String> {
+        match self.allowed & option == option {
+            true => Ok(()),
+            false => Err(format!("{name} is no option of this request")),
+        }
     }
 
     /// As the core takes them, with what comes back with the result.
@@ -78,11 +58,15 @@ impl AdminOptions {
     }
 }
 
-/// Checks a number against its range, and that the option fits the request.
-fn check(options: &AdminOptions, ops: &[i32], name: &str, range: (c_int, c_int), value: c_int) -> Result<(), String> {
-    if !ops.is_empty() && !options.is_for(ops) {
-        return Err(format!("{name} is no option of this request"));
-    }
+/// Checks a number against its range, and that the operation has the option.
+fn check(
+    options: &AdminOptions,
+    option: OptionSet,
+    name: &str,
+    range: (c_int, c_int),
+    value: c_int,
+) -> Result<(), String> {
+    options.check(option, name)?;
     match (range.0..=range.1).contains(&value) {
         true => Ok(()),
         false => Err(format!("{name}={value} is out of range: {}..{}", range.0, range.1)),
@@ -108,16 +92,31 @@ unsafe fn set(checked: Result<(), String>, errstr: *mut c_char, size: usize, set
     }
 }
 
+/// Sets one option, or returns why not.
+fn set_flag(checked: Result<(), String>, set: impl FnOnce()) -> Option<Owned<ErrorHandle>> {
+    match checked {
+        Ok(()) => {
+            set();
+            None
+        }
+        Err(why) => Some(ErrorHandle::new(ErrorCode::L_INVALID_ARG, why)),
+    }
+}
+
 exports! {
     /// Options of a request, all at their defaults; NULL for a request that does not exist.
     fn rd_kafka_AdminOptions_new(rk: &Handle, op: i32) -> Option<Owned<AdminOptions>>, or None; {
         let _ = rk;
-        (0..admin_op::COUNT).contains(&op).then(|| {
+        options_of(op).map(|allowed| {
             boxed(AdminOptions {
                 tag: Tag::new(AdminOptions::TAG),
-                op,
+                allowed,
                 options: Options::default(),
-                filters: GroupFilters::default(),
+                states: Vec::new(),
+                types: Vec::new(),
+                require_stable: false,
+                include_authorized_operations: false,
+                read_committed: false,
                 opaque: std::ptr::null_mut(),
             })
         })
@@ -133,7 +132,7 @@ exports! {
     fn rd_kafka_AdminOptions_set_request_timeout(
         options: &mut AdminOptions, timeout_ms: i32, errstr: *mut c_char, size: usize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        let checked = check(options, &[], "request_timeout", (0, TIMEOUT_MAX_MS), timeout_ms);
+        let checked = check(options, 0, "request_timeout", (0, TIMEOUT_MAX_MS), timeout_ms);
         let to = &mut options.options.request_timeout;
         // SAFETY: the caller's buffer.
         unsafe { set(checked, errstr, size, || *to = Some(millis(timeout_ms))) }
@@ -144,7 +143,7 @@ exports! {
         options: &mut AdminOptions, timeout_ms: i32, errstr: *mut c_char, size: usize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
         let range = (-1, TIMEOUT_MAX_MS);
-        let checked = check(options, WITH_OPERATION_TIMEOUT, "operation_timeout", range, timeout_ms);
+        let checked = check(options, OPERATION_TIMEOUT, "operation_timeout", range, timeout_ms);
         let to = &mut options.options.operation_timeout;
         // SAFETY: the caller's buffer.
         unsafe { set(checked, errstr, size, || *to = Some(millis(timeout_ms))) }
@@ -154,7 +153,7 @@ exports! {
     fn rd_kafka_AdminOptions_set_validate_only(
         options: &mut AdminOptions, validate_only: i32, errstr: *mut c_char, size: usize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        let checked = check(options, WITH_VALIDATE_ONLY, "validate_only", (0, 1), validate_only);
+        let checked = check(options, VALIDATE_ONLY, "validate_only", (0, 1), validate_only);
         let to = &mut options.options.validate_only;
         // SAFETY: the caller's buffer.
         unsafe { set(checked, errstr, size, || *to = validate_only == 1) }
@@ -164,10 +163,35 @@ exports! {
     fn rd_kafka_AdminOptions_set_broker(
         options: &mut AdminOptions, broker: i32, errstr: *mut c_char, size: usize,
     ) -> ErrorCode, or ErrorCode::L_INVALID_ARG; {
-        let checked = check(options, &[], "broker", (0, i32::MAX), broker);
+        let checked = check(options, 0, "broker", (0, i32::MAX), broker);
         let to = &mut options.options.broker;
         // SAFETY: the caller's buffer.
         unsafe { set(checked, errstr, size, || *to = Some(NodeId(broker))) }
+    }
+
+    /// Sets whether committed offsets of open transactions are awaited.
+    fn rd_kafka_AdminOptions_set_require_stable_offsets(options: &mut AdminOptions, true_or_false: i32)
+        -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
+    {
+        let checked = check(options, STABLE_OFFSETS, "require_stable_offsets", (0, 1), true_or_false);
+        set_flag(checked, || options.require_stable = true_or_false == 1)
+    }
+
+    /// Sets whether the broker returns the operations that the client may perform.
+    fn rd_kafka_AdminOptions_set_include_authorized_operations(options: &mut AdminOptions, true_or_false: i32)
+        -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
+    {
+        let name = "include_authorized_operations";
+        let checked = check(options, AUTHORIZED_OPERATIONS, name, (0, 1), true_or_false);
+        set_flag(checked, || options.include_authorized_operations = true_or_false == 1)
+    }
+
+    /// Sets the isolation level, `rd_kafka_IsolationLevel_t`.
+    fn rd_kafka_AdminOptions_set_isolation_level(options: &mut AdminOptions, level: i32)
+        -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument();
+    {
+        let checked = check(options, ISOLATION_LEVEL, "isolation_level", (0, 1), level);
+        set_flag(checked, || options.read_committed = level == 1)
     }
 
     /// Sets what comes with the result.

@@ -1,25 +1,31 @@
 //! Admin operations of every client: topics, partitions, configuration, groups.
 //!
-//! [`Admin`] is the manager that the core drives. It keeps a struct for each call under way:
+//! [`Admin`] is the manager that the core drives. It keeps a call for each operation under way:
 //!
-//! - `list_groups`: requests to every broker for its groups, with or without their members;
-//! - `single_request`: one request to one broker. [`Request`] lists these operations and their targets: the controller, the
-//!   broker whose settings are requested, or any broker. `wire` builds the requests and decodes the responses, with the
-//!   results in the order of the call.
+//! - `operation`: the interface of an [`Operation`]: its keys, their brokers, its requests, the verdicts of responses;
+//! - `call`: the engine that runs a call of any operation. It groups keys by broker, repeats requests for the keys that are
+//!   open, keeps the deadline, and delivers the result in the caller's order;
+//! - `leaders`, `coordinators`: the brokers of a call's partitions and groups, looked up many at a time (`lookups`); the
+//!   controller comes from the router;
+//! - `retry`: the errors of brokers after which a key is asked again;
+//! - `ops`: one file for each operation.
 //!
-//! A command contains the queue that receives its result, as an [`AdminResult`](crate::event::AdminResult) in an event.
+//! A command contains the destination of its result: a reply, or a queue that receives it as an
+//! [`AdminResult`](crate::event::AdminResult) in an event.
 
-mod list_groups;
+mod call;
+mod coordinators;
+mod leaders;
+mod lookups;
 mod manager;
-mod request;
-mod single_request;
-mod wire;
+mod node;
+mod operation;
+mod ops;
+mod retry;
 
-pub use crate::event::{
-    AdminOp, AdminOutcome, AdminResult, ConfigEntry, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
-    ResourceResult, ResourceType, TopicResult,
-};
-pub use list_groups::{Group, GroupFilters, GroupListing};
+pub use crate::event::AdminResult;
+pub use call::Destination;
 pub use manager::{Admin, Command};
-pub use request::{AlterOp, ConfigChange, ConfigChanges, ConfigQuery, NewPartitions, NewTopic, Options, Request};
-pub use single_request::Destination;
+pub use node::Node;
+pub use operation::{Operation, Options};
+pub use ops::*;

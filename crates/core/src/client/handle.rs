@@ -11,10 +11,7 @@ use ottla_tls::Replacement;
 use zeroize::Zeroizing;
 
 use super::lifecycle::ClientThread;
-use crate::admin::{
-    self, AdminOutcome, ConfigChanges, ConfigQuery, ConsumerGroups, Destination, GroupFilters, GroupListing,
-    NewPartitions, NewTopic, Options, Request, ResourceResult, TopicResult,
-};
+use crate::admin::{self, Destination, GroupListing, ListGroups, Operation, Options};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::{self, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol, SharedState};
@@ -369,16 +366,13 @@ impl Client {
     /// # Errors
     /// [`ErrorCode::L_TIMED_OUT`], or a broker's error, when no group was listed and a broker did not answer.
     pub fn list_groups(&self, group: Option<&str>, timeout: Option<Duration>) -> Result<GroupListing, Error> {
-        let reply = Reply::new();
-        self.shared().send(Command::Admin(admin::Command::ListGroups {
-            group: group.map(str::to_owned),
-            deadline: self.deadline(timeout),
-            reply: reply.clone(),
-        }));
-        // The core keeps the deadline.
-        reply
-            .wait(None)
-            .unwrap_or_else(|| Err(Error::new(ErrorCode::L_TIMED_OUT, "")))
+        let socket_timeout = Duration::from_millis(self.conf().socket_timeout_ms.into());
+        let options = Options {
+            request_timeout: Some(timeout.map_or(socket_timeout, |timeout| timeout.min(socket_timeout))),
+            ..Options::default()
+        };
+        let group = group.map(str::to_owned);
+        self.admin(ListGroups { group }, &options)
     }
 
     // ---------------------------------------------------------------- producer
@@ -842,10 +836,10 @@ impl Client {
     /// Begins an admin call. Its result goes to `queue` as [`Event::Admin`] with this `opaque`, exactly once, after
     /// [`Options::request_timeout`] at the latest. Producers and consumers can make admin calls, also concurrently.
     ///
-    /// All topics or resources of a call go to one broker in one request. The broker's error for one of them is in that
-    /// one's result. A call fails as a whole
+    /// Results are in the order of the call. The broker's error for a topic, partition, resource or group is in that one's
+    /// result. A call fails as a whole
     ///
-    /// - with [`ErrorCode::L_TIMED_OUT`] when there was no response in time, or no broker to send the request to;
+    /// - with [`ErrorCode::L_TIMED_OUT`] when there was no response in time, or no broker to send a request to;
     /// - with [`ErrorCode::L_TRANSPORT`] and the like when the connection was lost before the response: the broker may
     ///   have carried out the request;
     /// - with [`ErrorCode::L_INVALID_ARG`] when the call names nothing, names a broker by something other than an id, or
@@ -853,139 +847,31 @@ impl Client {
     /// - with [`ErrorCode::L_UNSUPPORTED_FEATURE`] when the broker is too old;
     /// - with [`ErrorCode::L_BAD_MSG`] when the response is invalid;
     /// - with [`ErrorCode::L_DESTROY`] when the client is destroyed meanwhile.
-    pub fn send_admin_request(&self, request: Request, options: Options, queue: Arc<Queue>, opaque: usize) {
-        let command = admin::Command::Ask {
-            request,
-            deadline: self.admin_deadline(&options),
-            options,
-            destination: Destination { queue, opaque },
-        };
-        self.shared().send(Command::Admin(command));
+    ///
+    /// If some brokers have answered, the others' topics, partitions, resources or groups have these errors instead.
+    pub fn begin_admin<O: Operation>(&self, operation: O, options: Options, queue: Arc<Queue>, opaque: usize) {
+        self.send_admin(operation, options, Destination::Event { queue, opaque });
     }
 
-    /// Begins to list the groups of all brokers, like [`send_admin_request`](Self::send_admin_request). Of the options, only
-    /// [`Options::request_timeout`] is used.
-    pub fn send_group_listing(&self, filters: GroupFilters, options: &Options, queue: Arc<Queue>, opaque: usize) {
-        let command = admin::Command::ListConsumerGroups {
-            filters,
-            deadline: self.admin_deadline(options),
-            destination: Destination { queue, opaque },
-        };
-        self.shared().send(Command::Admin(command));
+    /// Makes an admin call and waits for its result, for [`Options::request_timeout`] at most.
+    ///
+    /// # Errors
+    /// As [`begin_admin`](Self::begin_admin).
+    pub fn admin<O: Operation>(&self, operation: O, options: &Options) -> Result<O::Output, Error> {
+        let reply = Reply::new();
+        self.send_admin(operation, options.clone(), Destination::Reply(reply.clone()));
+        // The core keeps the deadline.
+        reply.wait(None).unwrap_or_else(|| Err(not_answered()))
     }
 
-    fn admin_deadline(&self, options: &Options) -> Instant {
+    fn send_admin<O: Operation>(&self, operation: O, options: Options, destination: Destination<O::Output>) {
         let socket_timeout = Duration::from_millis(self.conf().socket_timeout_ms.into());
-        self.deadline(Some(options.request_timeout.unwrap_or(socket_timeout)))
-    }
-
-    fn admin_request(&self, request: Request, options: &Options) -> Result<AdminOutcome, Error> {
-        let queue = Queue::new();
-        self.send_admin_request(request, options.clone(), queue.clone(), 0);
-        await_result(&queue)
-    }
-
-    fn request_topics(&self, request: Request, options: &Options) -> Result<Vec<TopicResult>, Error> {
-        match self.admin_request(request, options)? {
-            AdminOutcome::Topics(topics) => Ok(topics),
-            _ => Err(unexpected_result()),
-        }
-    }
-
-    fn request_resources(&self, request: Request, options: &Options) -> Result<Vec<ResourceResult>, Error> {
-        match self.admin_request(request, options)? {
-            AdminOutcome::Resources(resources) => Ok(resources),
-            _ => Err(unexpected_result()),
-        }
-    }
-
-    /// Creates topics and waits until they exist. Each has its result, in the order of the call: TOPIC_ALREADY_EXISTS,
-    /// INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_CONFIG and so on.
-    ///
-    /// # Errors
-    /// As [`send_admin_request`](Self::send_admin_request).
-    pub fn create_topics(&self, topics: Vec<NewTopic>, options: &Options) -> Result<Vec<TopicResult>, Error> {
-        self.request_topics(Request::CreateTopics(topics), options)
-    }
-
-    /// Deletes topics with all their records and waits until they are deleted.
-    ///
-    /// # Errors
-    /// As [`send_admin_request`](Self::send_admin_request).
-    pub fn delete_topics(&self, names: Vec<String>, options: &Options) -> Result<Vec<TopicResult>, Error> {
-        self.request_topics(Request::DeleteTopics(names), options)
-    }
-
-    /// Adds partitions to topics and waits until they exist. Records with a key may go to another partition from then on.
-    ///
-    /// # Errors
-    /// As [`send_admin_request`](Self::send_admin_request).
-    pub fn create_partitions(&self, topics: Vec<NewPartitions>, options: &Options) -> Result<Vec<TopicResult>, Error> {
-        self.request_topics(Request::CreatePartitions(topics), options)
-    }
-
-    /// Describes the settings of topics, groups and one broker, each value with its source.
-    ///
-    /// # Errors
-    /// As [`send_admin_request`](Self::send_admin_request).
-    pub fn describe_configs(
-        &self,
-        resources: Vec<ConfigQuery>,
-        options: &Options,
-    ) -> Result<Vec<ResourceResult>, Error> {
-        self.request_resources(Request::DescribeConfigs(resources), options)
-    }
-
-    /// Replaces all settings of resources: those that are not named are set to their defaults.
-    ///
-    /// # Errors
-    /// As [`send_admin_request`](Self::send_admin_request).
-    pub fn alter_configs(
-        &self,
-        resources: Vec<ConfigChanges>,
-        options: &Options,
-    ) -> Result<Vec<ResourceResult>, Error> {
-        self.request_resources(Request::AlterConfigs(resources), options)
-    }
-
-    /// Changes single settings of resources and leaves the others as they are (KIP-339).
-    ///
-    /// # Errors
-    /// As [`send_admin_request`](Self::send_admin_request).
-    pub fn incremental_alter_configs(
-        &self,
-        resources: Vec<ConfigChanges>,
-        options: &Options,
-    ) -> Result<Vec<ResourceResult>, Error> {
-        self.request_resources(Request::IncrementalAlterConfigs(resources), options)
-    }
-
-    /// Lists the groups that consumers have created, of all brokers that answered in time, with the errors of the others.
-    ///
-    /// # Errors
-    /// As [`send_admin_request`](Self::send_admin_request); [`ErrorCode::L_TIMED_OUT`] when no broker is known.
-    pub fn list_consumer_groups(&self, filters: GroupFilters, options: &Options) -> Result<ConsumerGroups, Error> {
-        let queue = Queue::new();
-        self.send_group_listing(filters, options, queue.clone(), 0);
-        match await_result(&queue)? {
-            AdminOutcome::Groups(groups) => Ok(groups),
-            _ => Err(unexpected_result()),
-        }
-    }
-}
-
-fn await_result(queue: &Arc<Queue>) -> Result<AdminOutcome, Error> {
-    // The core keeps the deadline.
-    match queue.pop(None) {
-        Some(Event::Admin(result)) => result.outcome,
-        _ => Err(not_answered()),
+        let deadline = self.deadline(Some(options.request_timeout.unwrap_or(socket_timeout)));
+        let command = admin::Command::new(operation, options, deadline, destination);
+        self.shared().send(Command::Admin(command));
     }
 }
 
 fn not_answered() -> Error {
     Error::new(ErrorCode::L_FAIL, "the call was not answered")
-}
-
-fn unexpected_result() -> Error {
-    Error::new(ErrorCode::L_FAIL, "the result belongs to another call")
 }

@@ -116,11 +116,6 @@ impl Router {
             self.coordinators.remove(&(*kind, name.clone()));
         }
     }
-
-    /// Forgets every coordinator. Outcomes of look-ups in flight are ignored.
-    pub fn forget_coordinators(&mut self) {
-        self.coordinators.clear();
-    }
 }
 
 #[cfg(test)]

@@ -363,7 +363,6 @@ impl Core {
                 if error.is_some() {
                     self.offsets.on_connection_down(&mut self.cluster, key, now);
                 }
-                self.admin.on_connection_down(&mut ctx, key, error);
                 self.cluster.on_connection_down(&mut ctx, error);
                 self.report_disconnect(key, error, loss, now);
             }

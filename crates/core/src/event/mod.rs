@@ -11,10 +11,7 @@ mod queue;
 #[cfg(test)]
 mod test_records;
 
-pub use admin::{
-    AdminOp, AdminOutcome, AdminResult, ConfigEntry, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
-    ResourceResult, ResourceType, TopicResult,
-};
+pub use admin::AdminResult;
 pub use callbacks::expect_callbacks;
 pub(crate) use callbacks::has_callbacks;
 pub use chunk::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};

@@ -6,6 +6,7 @@
 //! - `peer`: requests of other clients, such as producers that fill a log and further members of a group;
 //! - `records`: record data for scripted responses;
 //! - `consumer`, `producer`: commands and events of one kind of client;
+//! - `admin`: admin calls;
 //! - `metadata`: [`MetadataClient`], the metadata manager without a core, whose changes the test takes itself.
 //!
 //! The cluster answers as Kafka does. A test changes it as operators and failures do ([`World::brokers`]), and injects
@@ -13,6 +14,7 @@
 //! table) is scripted: [`World::hold`] keeps requests of an API from the cluster, [`World::next`] returns them, and
 //! [`World::serve`] passes one on or [`World::answer`] responds in the cluster's place.
 
+mod admin;
 mod clock;
 mod consumer;
 pub(crate) mod metadata;
@@ -22,6 +24,7 @@ mod producer;
 pub(crate) mod records;
 mod world;
 
+pub(crate) use admin::within_ms;
 pub(crate) use clock::{EPOCH_MS, VirtualClock};
 pub(crate) use consumer::{Fetch, Got, record, take_from, take_one_from};
 pub(crate) use metadata::MetadataClient;

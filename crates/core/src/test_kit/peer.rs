@@ -11,8 +11,9 @@ use ottla_protocol::api::init_producer_id::InitProducerIdRequest;
 use ottla_protocol::api::join_group::{JoinGroupRequest, JoinGroupRequestProtocol};
 use ottla_protocol::api::offset_commit::{OffsetCommitRequest, OffsetCommitRequestPartition, OffsetCommitRequestTopic};
 use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest, TopicProduceData};
-use ottla_protocol::api::sync_group::SyncGroupRequest;
+use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignment};
 use ottla_protocol::compression::Codec;
+use ottla_protocol::consumer_protocol::{ConsumerProtocolAssignment, ConsumerProtocolSubscription, TopicPartition};
 use ottla_protocol::{Records, Request, decode_response, encode_request};
 
 use super::network::time;
@@ -180,13 +181,37 @@ impl World {
 
     /// Makes another client the only member of group `g`, in generation 1. `node` is the coordinator.
     pub(crate) fn join_as_only_member(&mut self, node: i32) {
+        self.join_with(node, "g", Bytes::new(), Bytes::new());
+    }
+
+    /// Makes another client the only member of a group that subscribes to a topic; it has partition 0.
+    pub(crate) fn peer_member(&mut self, group: &str, topic: &str) {
+        let subscription = ConsumerProtocolSubscription {
+            topics: vec![topic.into()],
+            ..Default::default()
+        };
+        let assignment = ConsumerProtocolAssignment {
+            assigned_partitions: vec![TopicPartition {
+                topic: topic.into(),
+                partitions: vec![0],
+                ..Default::default()
+            }],
+            ..Default::default()
+        };
+        let node = self.net.cluster.coordinator(CoordinatorKind::Group, group).unwrap().0;
+        let assignment = assignment.to_bytes(0).unwrap();
+        self.join_with(node, group, subscription.to_bytes(0).unwrap(), assignment);
+    }
+
+    fn join_with(&mut self, node: i32, group: &str, metadata: Bytes, assignment: Bytes) {
         let mut request = JoinGroupRequest {
-            group_id: "g".into(),
+            group_id: group.into(),
             session_timeout_ms: 1_000_000,
             rebalance_timeout_ms: 1_000_000,
             protocol_type: "consumer".into(),
             protocols: vec![JoinGroupRequestProtocol {
                 name: "range".into(),
+                metadata,
                 ..Default::default()
             }],
             ..Default::default()
@@ -195,9 +220,14 @@ impl World {
         let joined = self.peer_call(node, &request, 5);
         assert_eq!((joined.error_code, joined.generation_id), (0, 1));
         let request = SyncGroupRequest {
-            group_id: "g".into(),
+            group_id: group.into(),
             generation_id: 1,
-            member_id: request.member_id,
+            member_id: request.member_id.clone(),
+            assignments: vec![SyncGroupRequestAssignment {
+                member_id: request.member_id,
+                assignment,
+                ..Default::default()
+            }],
             ..Default::default()
         };
         assert_eq!(self.peer_call(node, &request, 3).error_code, 0);

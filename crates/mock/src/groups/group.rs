@@ -84,6 +84,20 @@ impl Group {
         }
     }
 
+    /// Returns true if a member subscribes to the topic by its name.
+    pub(crate) fn is_subscribed_to(&self, topic: &str) -> bool {
+        match &self.membership {
+            Membership::Classic(group) => group.members().any(|member| {
+                let subscriptions = member.protocols.iter().map(|protocol| protocol.metadata.clone());
+                let mut subscriptions = subscriptions.filter_map(|m| ConsumerProtocolSubscription::from_bytes(m).ok());
+                subscriptions.any(|subscription| subscription.topics.iter().any(|name| name == topic))
+            }),
+            Membership::Consumer(group) => group
+                .members()
+                .any(|member| member.topics.iter().any(|name| name == topic)),
+        }
+    }
+
     /// Returns the generation, in the consumer protocol the group's epoch.
     pub(crate) fn generation(&self) -> i32 {
         match &self.membership {

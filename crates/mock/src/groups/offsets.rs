@@ -87,6 +87,16 @@ impl CommittedOffsets {
         all
     }
 
+    /// Removes a committed offset. A pending one stays.
+    pub(crate) fn delete(&mut self, topic: &str, partition: i32) {
+        if let Some(partitions) = self.committed.get_mut(topic) {
+            partitions.remove(&partition);
+            if partitions.is_empty() {
+                self.committed.remove(topic);
+            }
+        }
+    }
+
     pub(crate) fn topic_deleted(&mut self, topic: &str) {
         self.committed.remove(topic);
         for pending in self.pending.values_mut() {

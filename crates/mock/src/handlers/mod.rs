@@ -28,12 +28,19 @@ mod k24_add_partitions_to_txn;
 mod k25_add_offsets_to_txn;
 mod k26_end_txn;
 mod k28_txn_offset_commit;
+mod k29_describe_acls;
+mod k30_create_acls;
+mod k31_delete_acls;
 mod k32_describe_configs;
 mod k33_alter_configs;
 mod k36_sasl_authenticate;
 mod k37_create_partitions;
 mod k42_delete_groups;
+mod k43_elect_leaders;
 mod k44_incremental_alter_configs;
+mod k47_offset_delete;
+mod k50_describe_user_scram_credentials;
+mod k51_alter_user_scram_credentials;
 mod k60_describe_cluster;
 mod k65_describe_transactions;
 mod k68_consumer_group_heartbeat;
@@ -69,12 +76,19 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k25_add_offsets_to_txn::AddOffsetsToTxn>(),
     Api::of::<k26_end_txn::EndTxn>(),
     Api::of::<k28_txn_offset_commit::TxnOffsetCommit>(),
+    Api::of::<k29_describe_acls::DescribeAcls>(),
+    Api::of::<k30_create_acls::CreateAcls>(),
+    Api::of::<k31_delete_acls::DeleteAcls>(),
     Api::of::<k32_describe_configs::DescribeConfigs>(),
     Api::of::<k33_alter_configs::AlterConfigs>(),
     Api::of::<k36_sasl_authenticate::SaslAuthenticate>(),
     Api::of::<k37_create_partitions::CreatePartitions>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
+    Api::of::<k43_elect_leaders::ElectLeaders>(),
     Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),
+    Api::of::<k47_offset_delete::OffsetDelete>(),
+    Api::of::<k50_describe_user_scram_credentials::DescribeUserScramCredentials>(),
+    Api::of::<k51_alter_user_scram_credentials::AlterUserScramCredentials>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
     Api::of::<k65_describe_transactions::DescribeTransactions>(),
     Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),

@@ -90,6 +90,10 @@ schema! {
 }
 
 impl MetadataRequest {
+    /// The first version with authorized operations (KIP-430).
+    pub const AUTHORIZED_OPERATIONS_SINCE: i16 = 8;
+    /// The last version with authorized operations of the cluster (KIP-700).
+    pub const CLUSTER_OPERATIONS_UNTIL: i16 = 10;
     /// The first version in which null requests all topics; before it an empty list does.
     pub const NULL_TOPICS_SINCE: i16 = 1;
 

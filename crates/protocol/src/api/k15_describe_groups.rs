@@ -52,3 +52,8 @@ schema! {
         member_assignment: Bytes [0+],
     }
 }
+
+impl DescribeGroupsRequest {
+    /// The first version with authorized operations (KIP-430).
+    pub const AUTHORIZED_OPERATIONS_SINCE: i16 = 3;
+}

@@ -44,3 +44,8 @@ schema! {
         error_message: Option<String> [0+],
     }
 }
+
+impl ElectLeadersRequest {
+    /// The first version with the type of the election (KIP-460).
+    pub const ELECTION_TYPE_SINCE: i16 = 1;
+}

@@ -215,11 +215,12 @@ impl ConsumerWorkload {
 
     fn list_groups(&mut self, world: &mut World, client: usize, until_us: u64) {
         let reply = Reply::new();
-        let command = admin::Command::ListGroups {
-            group: None,
-            deadline: Instant::from_micros(until_us),
-            reply: reply.clone(),
-        };
+        let command = admin::Command::new(
+            admin::ListGroups::default(),
+            admin::Options::default(),
+            Instant::from_micros(until_us),
+            admin::Destination::Reply(reply.clone()),
+        );
         trace!(world.trace, "c{client} app calls {command:?}");
         world.coverage.count("listings of groups", 1);
         world.shared(client).send(Command::Admin(command));

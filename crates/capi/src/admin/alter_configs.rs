@@ -1,0 +1,27 @@
+//! AlterConfigs: the call and its result.
+
+use ottla_core::admin::{AlterConfigs, ResourceResult};
+
+use super::call::{begin, results};
+use super::common::copy_array;
+use super::config_resource::ConfigResourceHandle;
+use super::options::AdminOptions;
+use crate::ffi::exports;
+use crate::handle::Handle;
+use crate::queue::QueueHandle;
+
+exports! {
+    /// Replaces settings.
+    fn rd_kafka_AlterConfigs(
+        rk: &Handle, resources: *mut *mut ConfigResourceHandle, count: usize, options: Option<&AdminOptions>,
+        queue: &QueueHandle,
+    ) {
+        // SAFETY: the caller's array.
+        let changes = unsafe { copy_array(resources, count, ConfigResourceHandle::changes) };
+        begin(rk, changes.map(AlterConfigs), options, queue);
+    }
+}
+
+results! {
+    AlterConfigs: rd_kafka_event_AlterConfigs_result, rd_kafka_AlterConfigs_result_resources: ResourceResult => ConfigResourceHandle;
+}
