@@ -14,7 +14,7 @@ time, each with a producer, a topic and a group of its own:
 In runs of less than five minutes the outages are shorter. At the end the library, by the phase's mechanism, and Kafka's own
 consumer read each topic: every message must be stored where its report said, once and in the order of production in each
 partition; and the group must have processed each message once and in order. Exit status 1 when one is not, when a message
-failed, when a client did not go on after a fault, or when one of the phase `sessions` reported an error or lost a connection.
+failed, when no message was delivered after a fault, or when one of the phase `sessions` reported an error or lost a connection.
 """
 
 import argparse
@@ -43,17 +43,17 @@ ROTATIONS = 10
 OUTAGE_S, OUTAGE_PART = 60, 0.2
 # The life of tokens and tickets.
 LIFE_S = 20
-# Members keep their partitions in an outage.
 PRODUCER = ("enable.idempotence=true", "message.timeout.ms=900000", "debug=security,broker")
+# Members keep their partitions in an outage.
 MEMBER = ("session.timeout.ms=240000", "heartbeat.interval.ms=1000", "max.poll.interval.ms=600000")
 GOES_ON_WITHIN_S = 90
-# A line of the log about a connection that ends.
-ENDED = ("|FAIL|", "|TERMINATED|")
+# Lines of the log: a connection has ended; one was authenticated, at first or again.
+ENDED, AUTHENTICATED = "|FAIL|", "|SASLREAUTH|"
 
 
 @dataclass(frozen=True)
 class Step:
-    """Something that happens when that part of the time is over, and goes on for a while."""
+    """A change or a fault, begun after that part of the time; `act` returns at its end."""
 
     at: float
     kind: str
@@ -87,8 +87,8 @@ class Phase:
     def steps(self):
         return []
 
-    def check(self):
-        """Adds complaints to `found`, after the end."""
+    def check(self, ended, authenticated):
+        """Adds complaints to `found`, after the end. The arguments are lines of the producer's log."""
 
     # -- the run
 
@@ -136,7 +136,7 @@ class Phase:
         if self.producer.produced < self.args.messages and not self.producer.goes_on(reported, GOES_ON_WITHIN_S):
             self.found.append(f"no message reported within {GOES_ON_WITHIN_S} s after {step.kind}")
         self.tell(f"{self.producer.produced:8d} produced {self.producer.reported:8d} reported  {step.kind} is over; "
-                  f"goes on after {time.monotonic() - ended:.1f} s")
+                  f"delivers after {time.monotonic() - ended:.1f} s")
         self.made.append(soak.Made(step.kind, f"at {step.at:.0%}", first, self.producer.produced))
 
     def finish(self):
@@ -175,7 +175,10 @@ class Phase:
             self.found.append(f"fatal: {self.producer.fatal}")
         if reports.failures():
             self.found.append(f"{sum(reports.failures().values())} messages failed")
-        self.check()
+        lines = self.producer.log.read_text(errors="replace").splitlines()
+        ended, authenticated = ([line for line in lines if word in line] for word in (ENDED, AUTHENTICATED))
+        print(f"{'sessions':<10}  {len(authenticated)} begun or renewed, {len(ended)} failures of connections", flush=True)
+        self.check(ended, authenticated)
         try:
             self.found += soak.read_back(
                 self.cluster, self.topic, reports, self.tell, [self.read_by_mechanism, readback.read_by_java])
@@ -209,9 +212,9 @@ class Phase:
 class Sessions(Phase):
     way = "PLAIN"
 
-    def check(self):
-        lines = self.producer.log.read_text(errors="replace").splitlines()
-        ended = [line for line in lines if any(word in line for word in ENDED)]
+    def check(self, ended, authenticated):
+        if len(authenticated) < BROKERS * self.seconds / (sasl.SESSION_MS / 1000):
+            self.found.append(f"only {len(authenticated)} sessions were begun or renewed in {self.seconds:.0f} s")
         if ended or self.producer.errors:
             self.found.append(f"{len(ended)} connections ended: {ended[:2]}; errors: {self.producer.errors[:3]}")
         for member in self.members:

@@ -235,6 +235,8 @@ static void short_timeout_keeps_the_connection(void) {
         rd_kafka_group_list_destroy(l);
         before = __atomic_load_n(&sockets_made, __ATOMIC_SEQ_CST);
         kill(broker, SIGSTOP);
+        /* The signal may take effect on another processor after the call. */
+        waitpid(broker, NULL, WUNTRACED);
         CHECK_ERR(rd_kafka_list_groups(rk, NULL, &l, 200), RD_KAFKA_RESP_ERR__TIMED_OUT);
         CHECK_ERR(rd_kafka_metadata(rk, 0, NULL, &md, 200), RD_KAFKA_RESP_ERR__TIMED_OUT);
         kill(broker, SIGCONT);

@@ -10,8 +10,11 @@ properties with which a client reaches them.
 import atexit
 import contextlib
 import functools
+import json
 import os
 import unittest
+import urllib.parse
+import urllib.request
 from dataclasses import dataclass, field
 
 import kafka
@@ -144,6 +147,13 @@ class Parts:
         """Returns the properties of a client that fetches tokens."""
         return ["sasl.mechanisms=OAUTHBEARER", "sasl.oauthbearer.method=oidc", f"sasl.oauthbearer.client.id={CLIENT_ID}",
                 f"sasl.oauthbearer.client.secret={PASSWORD}", f"sasl.oauthbearer.token.endpoint.url={url}"]
+
+    def token(self):
+        """Returns a token that the listeners OIDC and REAUTH accept."""
+        form = urllib.parse.urlencode({"grant_type": "client_credentials", "client_id": CLIENT_ID, "client_secret": PASSWORD})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(self.oidc.token_url, form.encode(), timeout=20) as answer:
+            return json.load(answer)["access_token"]
 
     def _validator(self):
         """Returns the settings of a listener that checks the server's signatures and the audience."""

@@ -89,11 +89,16 @@ int main(int argc, char **argv) {
             }
             rd_kafka_poll(rk, 100);
         }
-        double ahead_s = start_s + (double)(number + 1) * interval_s - now_s();
+        double due_s = start_s + (double)(number + 1) * interval_s, ahead_s;
         take_credentials(rk);
-        rd_kafka_poll(rk, ahead_s > 0 ? (int)(ahead_s * 1000) : 0);
+        /* Polling ends early when it has served something. */
+        do {
+            ahead_s = due_s - now_s();
+            rd_kafka_poll(rk, ahead_s > 0 ? (int)(ahead_s * 1000) : 0);
+        } while (ahead_s >= 0.001 && !stopped);
     }
-    rd_kafka_flush(rk, 120 * 1000);
+    for (double end_s = now_s() + 120; rd_kafka_flush(rk, 200) != RD_KAFKA_RESP_ERR_NO_ERROR && now_s() < end_s;)
+        take_credentials(rk);
     long left = rd_kafka_outq_len(rk);
     printf("produced %ld\n", number);
     fprintf(stderr, "%ld acked, %ld failed, %ld left\n", acked, failed, left);

@@ -7,7 +7,7 @@ import subprocess
 import threading
 import time
 import unittest
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import certificates
 import generations
@@ -24,6 +24,8 @@ ERRORS_S = 4
 REAUTH_S = 2.2 * sasl.SESSION_MS / 1000
 REAUTH_PER_S = 200
 PROGRAM = "tests/real/connection_errors.c"
+# Longer than the life of a token that token_callback.c passes on.
+TOKENS_S, TOKENS_PER_S = 6, 50
 
 
 def flags(properties):
@@ -161,11 +163,27 @@ class Programs(OnSasl):
     def test_kerberos(self):
         self.check("GSSAPI")
 
+    def test_application_renews_tokens(self):
+        self.parts.way("OIDC")
+        file = self.parts.tls.folder / "token"
+        file.write_text(self.parts.token())
+        own = self.parts.properties("OIDC", ["sasl.mechanisms=OAUTHBEARER", f"sasl.oauthbearer.config={file}"])
+        count, started = TOKENS_S * TOKENS_PER_S, {}
+        for mode in ("poll", "background", "event"):
+            started[mode] = support.start(
+                support.compiled("tests/real/token_callback.c"), mode, self.kafka.bootstrap_of("OIDC"), self.topic("token"), count,
+                TOKENS_PER_S, *own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        outputs = {mode: process.communicate(timeout=60) for mode, process in started.items()}
+        for mode, (out, err) in outputs.items():
+            with self.subTest(mode=mode):
+                self.assertEqual(out, f"delivered {count} refreshed 2\n", err)
+                self.assertEqual(err, "")
+
     def test_messages_wait_until_the_password_is_set(self):
         for mechanism in ("PLAIN", "SCRAM-SHA-256"):
             with self.subTest(mechanism=mechanism):
                 wrong = self.parts.properties("SASL", self.parts.ways[mechanism].wrong)
-                run = Run(self.kafka, self.topic("late"), COUNT, 100, f"bootstrap.servers={self.kafka.bootstrap_of('SASL')}",
+                run = Run(self.kafka, self.topic("late"), COUNT, COUNT, f"bootstrap.servers={self.kafka.bootstrap_of('SASL')}",
                           *wrong, follows_credentials=True)
                 time.sleep(1)
                 self.assertEqual(len(run.acked), 0)
@@ -183,7 +201,9 @@ class Sessions(OnSasl):
                 own = self.parts.properties("REAUTH", self.parts.ways[name].properties)
                 runs[name] = Run(self.kafka, self.topic("reauth"), round(REAUTH_S * REAUTH_PER_S), REAUTH_PER_S,
                                  "enable.idempotence=true", f"bootstrap.servers={self.kafka.bootstrap_of('REAUTH')}", *own)
+        begin = time.monotonic()
         results = {name: (run.finish(60), len(run.acked)) for name, run in runs.items()}
+        self.assertGreater(time.monotonic() - begin, REAUTH_S - 1)
         for name, run in runs.items():
             with self.subTest(way=name):
                 self.assertEqual(results[name], (0, round(REAUTH_S * REAUTH_PER_S)))
@@ -215,8 +235,6 @@ class Case:
     secrets: tuple = ()
     # In place of the listener's addresses.
     brokers: str = ""
-    # The prefix of the broker's name in errors.
-    scheme: str = field(default="sasl_plaintext://")
 
 
 class TokenEndpoint(http.server.BaseHTTPRequestHandler):
@@ -271,8 +289,7 @@ class Errors(OnSasl):
         plain = ways["PLAIN"].properties
         cases = {
             "plain": refused("SASL", "PLAIN", "SASL authentication error: Authentication failed: Invalid username or password"),
-            "plain, ssl": refused("SASLSSL", "PLAIN", "SASL authentication error: Authentication failed: Invalid username",
-                                  scheme="sasl_ssl://"),
+            "plain, ssl": refused("SASLSSL", "PLAIN", "SASL authentication error: Authentication failed: Invalid username"),
             "scram 256": refused("SASL", "SCRAM-SHA-256", f"{credentials}SASL mechanism SCRAM-SHA-256"),
             "scram 512": refused("SASL", "SCRAM-SHA-512", f"{credentials}SASL mechanism SCRAM-SHA-512"),
             "scram, unknown user": Case("SASL", parts.properties("SASL", sasl.by_password("SCRAM-SHA-256", "carol")),
@@ -284,19 +301,19 @@ class Errors(OnSasl):
             "no sasl on the listener": Case("PLAINTEXT", parts.properties("SASL", plain), [
                 "SASL PLAIN mechanism handshake failed: ", r"the listener does not use SASL \(security\.protocol\)"]),
             "no sasl on the client": Case("SASL", ["security.protocol=plaintext"], [
-                r"may require SASL \(security\.protocol\)"], "_TRANSPORT", scheme=""),
+                r"may require SASL \(security\.protocol\)"], "_TRANSPORT"),
             "no sasl on the client, ssl": Case("SASLSSL", ["security.protocol=ssl", trusting], [
-                r"may require SASL \(security\.protocol\)"], "_TRANSPORT", scheme="ssl://"),
+                r"may require SASL \(security\.protocol\)"], "_TRANSPORT"),
             "no tls on the listener": Case("SASL", ["security.protocol=sasl_ssl", trusting, *plain], [
-                "SSL handshake failed: ", "PLAINTEXT broker listener"], "_TRANSPORT", scheme="sasl_ssl://"),
+                "SSL handshake failed: ", "PLAINTEXT broker listener"], "_TRANSPORT"),
             "no tls on the client": Case("SASLSSL", ["security.protocol=sasl_plaintext", *plain], [
                 "this is an SSL listener", "security.protocol=sasl_ssl"], "_BAD_MSG"),
             "token endpoint": Case("SASL", parts.properties("SASL", sasl.Parts.by_endpoint(cls.refusing)), [
                 "Failed to acquire SASL OAUTHBEARER token: ", re.escape(cls.refusing), "401", "invalid_client",
-                "no such secret here"], attempts=0, secrets=(sasl.PASSWORD,), scheme=""),
+                "no such secret here"], attempts=0, secrets=(sasl.PASSWORD,)),
             "token endpoint is down": Case("SASL", parts.properties("SASL", sasl.Parts.by_endpoint(cls.closed)), [
                 "Failed to acquire SASL OAUTHBEARER token: ", re.escape(cls.closed), "[Cc]onnection refused"], attempts=0,
-                secrets=(sasl.PASSWORD,), scheme=""),
+                secrets=(sasl.PASSWORD,)),
         }
         if parts.oidc:
             cases["token"] = refused("OIDC", "OIDC", r'SASL authentication error: \{"status":"invalid_token"')
@@ -319,7 +336,7 @@ class Errors(OnSasl):
         (code, text), = causes
         self.assertEqual(code, case.code, text)
         if case.attempts:
-            self.assertIn(f"{case.scheme}{self.brokers(case)}/bootstrap", text)
+            self.assertIn(f"{self.brokers(case)}/bootstrap", text)
         for pattern in case.texts:
             self.assertRegex(text, pattern)
         for secret in case.secrets:
@@ -430,10 +447,10 @@ class Refused(unittest.TestCase):
 
     def test_password_is_missing(self):
         for mechanism in sasl.PASSWORDS:
-            self.check([f"sasl.mechanisms={mechanism}", "sasl.username=alice"], "sasl.username and sasl.password must be set")
+            self.check([f"sasl.mechanisms={mechanism}", "sasl.username=alice"], "sasl.username and sasl.password")
 
     def test_mechanism_is_unknown(self):
-        self.check(["sasl.mechanisms=DIGEST-MD5"], "Unsupported SASL mechanism: DIGEST-MD5")
+        self.check(["sasl.mechanisms=DIGEST-MD5"], "sasl.mechanisms=DIGEST-MD5")
 
     def test_several_mechanisms(self):
         self.check(["sasl.mechanisms=PLAIN,SCRAM-SHA-256"], "sasl.mechanisms")

@@ -120,26 +120,7 @@ impl ClientSpec {
     pub(crate) fn build(self, common: &Common, seeds: &mut SeededRng) -> Result<SimClient, String> {
         let mut conf = self.base;
         let mut settings = self.settings;
-        settings.push(("bootstrap.servers".into(), common.bootstrap.clone()));
-        if let Some(interval_ms) = common.statistics_ms {
-            settings.push(("statistics.interval.ms".into(), interval_ms.to_string()));
-        }
-        settings.extend(common.tls.iter().cloned());
-        if !common.sasl.settings.is_empty() {
-            let protocol = if common.tls.is_empty() {
-                "sasl_plaintext"
-            } else {
-                "sasl_ssl"
-            };
-            settings.push(("security.protocol".into(), protocol.into()));
-            settings.extend(common.sasl.settings.iter().cloned());
-        }
-        if common.tracing {
-            settings.push((
-                "debug".into(),
-                "broker,topic,metadata,msg,fetch,consumer,cgrp,security".into(),
-            ));
-        }
+        settings.extend(common.settings());
         for (name, value) in &settings {
             conf.set(name, value.as_str()).map_err(|e| e.to_string())?;
         }
@@ -222,6 +203,30 @@ impl ClientSpec {
             limits: self.limits,
             log,
         })
+    }
+}
+
+impl Common {
+    /// Returns the settings of every client of the world.
+    fn settings(&self) -> Vec<(String, String)> {
+        let mut settings = vec![("bootstrap.servers".into(), self.bootstrap.clone())];
+        if let Some(interval_ms) = self.statistics_ms {
+            settings.push(("statistics.interval.ms".into(), interval_ms.to_string()));
+        }
+        settings.extend(self.tls.iter().cloned());
+        if !self.sasl.settings.is_empty() {
+            let protocol = match self.tls.is_empty() {
+                true => "sasl_plaintext",
+                false => "sasl_ssl",
+            };
+            settings.push(("security.protocol".into(), protocol.into()));
+            settings.extend(self.sasl.settings.iter().cloned());
+        }
+        if self.tracing {
+            let contexts = "broker,topic,metadata,msg,fetch,consumer,cgrp,security";
+            settings.push(("debug".into(), contexts.into()));
+        }
+        settings
     }
 }
 

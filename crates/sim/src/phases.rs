@@ -87,11 +87,12 @@ fn wait_for_apps(world: &mut World, waited: u64, next: Phase) {
     let waits = (0..world.clients.len()).find_map(|client| app_waits_for(world, client));
     let waits = waits.or_else(|| groups_wait_for(world));
     let waits = waits.or_else(|| transactions_wait_for(world));
-    let waits = waits.or_else(|| world.sasl.waits_for());
+    let waits = waits.or_else(|| world.sasl.waits_for(|client| world.is_finished(client)));
     match waits {
         None => {
             enter(world, next);
             if next == Phase::Probing {
+                world.settled_at_us = world.now_us();
                 choose_leaver(world);
             }
         }

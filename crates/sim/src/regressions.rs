@@ -374,4 +374,22 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
         9240100908,
         "partitions that waited for a topic id behind a long poll each woke the client every retry.backoff.ms",
     ),
+    (
+        393,
+        "a token ended before the client had another: requests were sent on its connections after their sessions' ends",
+    ),
+    (
+        8900,
+        "the broker's tokens without headers counted as responses in statistics, and the client's not as requests",
+    ),
+    (
+        18026,
+        "a token limited a session of whose end SaslAuthenticate version 0 does not inform: the checker expected the member \
+         to leave its group",
+    ),
+    (
+        12501,
+        "the response to SaslHandshake version 0 was repeated and taken for the broker's token: the checker took requests \
+         for tokens",
+    ),
 ];

@@ -18,7 +18,7 @@ use crate::sasl_check::check_sasl_events;
 use crate::start::{set_up_groups, set_up_workers, start_clients, start_member, start_worker};
 use crate::trace::{Trace, trace};
 use crate::transport::{
-    answer_token_request, connected, connecting, deliver_down, given_up, handshake, looked, notice_token_requests,
+    answer_token_request, connected, connecting, deliver_down, given_up, handshake, looked, notice_token_request,
     outgoing, perform, sasl_worked, up, up_closed,
 };
 use crate::txn_check::check_transaction_steps;
@@ -208,9 +208,6 @@ impl Run {
             }
         }
         check_commits(world);
-        if world.sasl.exists() {
-            notice_token_requests(world);
-        }
         for client in 0..world.clients.len() {
             if world.clients[client].waker.take() && !loses_wakeup(world, client) {
                 world.wake(client);
@@ -249,6 +246,9 @@ fn drive(world: &mut World, number: usize) {
     }
     for action in actions {
         perform(world, number, action);
+    }
+    if world.sasl.answers(number) {
+        notice_token_request(world, number);
     }
     trace!(
         world.trace,

@@ -12,7 +12,7 @@ use crate::clock::{Time, WALL_START_MS};
 use crate::plan::{SaslPlan, Settings, TokenPlan};
 use crate::rng::SeededRng;
 
-/// After the faults, the rest of each client's token is at least this long before the world goes on.
+/// After the faults, the rest of each client's token is at least this long before the world continues.
 const TOKEN_REST_MIN_MS: i64 = 600_000;
 
 /// The source of tokens, which clients' providers share.
@@ -21,8 +21,8 @@ struct Issuer {
     plan: TokenPlan,
     time: Time,
     rng: SeededRng,
-    /// The tokens that are valid.
-    accepted: Vec<AcceptedToken>,
+    /// The tokens that are valid, with the ends of their lives.
+    accepted: Vec<(AcceptedToken, i64)>,
     /// The number of tokens so far.
     issued: u64,
     /// The end of the last token's life, by client.
@@ -46,10 +46,10 @@ impl Issuer {
         let token = AcceptedToken {
             token: format!("token-{}", self.issued),
             principal: principal(client),
-            expires_ms: Some(expires_ms),
+            expires_ms: self.plan.limits_sessions.then_some(expires_ms),
         };
-        self.accepted.retain(|t| t.expires_ms.is_none_or(|end| end > now_ms));
-        self.accepted.push(token.clone());
+        self.accepted.retain(|(_, end)| *end > now_ms);
+        self.accepted.push((token.clone(), expires_ms));
         self.expires_ms.insert(client, expires_ms);
         Ok(Token {
             value: token.token.into(),
@@ -98,6 +98,8 @@ enum Identity {
 struct Session {
     /// SaslHandshake was sent in version 0, so frames are tokens without headers until the client is authenticated.
     raw: bool,
+    /// The time of the last SaslHandshake request.
+    began_us: u64,
     /// The correlation id and the version of the last SaslAuthenticate request.
     request: Option<(i32, i16)>,
     /// The broker has authenticated the client, for that time; the client has not received the response.
@@ -177,7 +179,10 @@ impl Sasl {
                 Identity::Provider
             }
             SaslMechanism::OAuthBearer => {
-                settings.push(set("enable_sasl_queue", "true"));
+                // Without a draw: the other half of the clients has the requests in the main queue.
+                if client.is_multiple_of(2) {
+                    settings.push(set("enable_sasl_queue", "true"));
+                }
                 tokens = TokenSource::Application;
                 Identity::Application { answering: false }
             }
@@ -215,6 +220,11 @@ impl Sasl {
             .iter()
             .filter(|(_, i)| matches!(i, Identity::Application { .. }));
         with.map(|(client, _)| *client).collect()
+    }
+
+    /// Returns true when a client has tokens of the application.
+    pub(crate) fn answers(&self, client: usize) -> bool {
+        matches!(self.clients.get(&client), Some(Identity::Application { .. }))
     }
 
     // ---------------------------------------------------------------- passwords
@@ -260,9 +270,12 @@ impl Sasl {
 
     /// Returns the tokens that the brokers accept now.
     pub(crate) fn accepted_tokens(&self) -> Vec<AcceptedToken> {
-        self.issuer
-            .as_ref()
-            .map_or(Vec::new(), |issuer| lock(issuer).accepted.clone())
+        let Some(issuer) = self.issuer.as_ref().map(|issuer| lock(issuer)) else {
+            return Vec::new();
+        };
+        let now_ms = issuer.now_ms();
+        let alive = issuer.accepted.iter().filter(|(_, end)| *end > now_ms);
+        alive.map(|(token, _)| token.clone()).collect()
     }
 
     /// Revokes one of the valid tokens. Returns false when there is none.
@@ -285,14 +298,14 @@ impl Sasl {
         }
     }
 
-    /// Returns a client whose token ends soon after the faults.
-    pub(crate) fn waits_for(&self) -> Option<String> {
+    /// Returns a client whose token ends soon after the faults. `ended`: it needs no more tokens.
+    pub(crate) fn waits_for(&self, ended: impl Fn(usize) -> bool) -> Option<String> {
         let issuer = lock(self.issuer.as_ref()?);
         let until_ms = issuer.now_ms() + TOKEN_REST_MIN_MS;
         let with_tokens = self
             .clients
             .iter()
-            .filter(|(_, i)| !matches!(i, Identity::Login { .. }));
+            .filter(|(client, i)| !matches!(i, Identity::Login { .. }) && !ended(**client));
         let mut late =
             with_tokens.filter(|(client, _)| issuer.expires_ms.get(client).is_none_or(|end| *end < until_ms));
         late.next()
@@ -339,6 +352,7 @@ impl Sasl {
         match api {
             ApiKey::SASL_HANDSHAKE => {
                 session.raw = version == 0;
+                session.began_us = now_us;
                 None
             }
             ApiKey::SASL_AUTHENTICATE => {
@@ -347,6 +361,11 @@ impl Sasl {
             }
             _ => session.ends_us.filter(|ends_us| *ends_us < now_us),
         }
+    }
+
+    /// Returns the time at which the client began its last authentication.
+    pub(crate) fn began_us(&self, number: u64) -> u64 {
+        self.sessions.get(&number).map_or(0, |s| s.began_us)
     }
 
     /// Notes that a broker has authenticated a client.

@@ -33,7 +33,8 @@ pub(crate) fn check_sasl_events(world: &mut World) {
                     "refusals"
                 };
                 world.coverage.count(what, 1);
-                if world.phase >= Phase::Probing {
+                let settled = world.phase >= Phase::Probing && world.sasl.began_us(number) >= world.settled_at_us;
+                if settled {
                     world.check.violate(format!(
                         "a client with the right credentials is refused on #{number}: {cause}"
                     ));

@@ -3,11 +3,12 @@
 use std::net::SocketAddr;
 
 use bytes::Bytes;
-use ottla_core::client::Command;
+use ottla_core::client::{Command, Shared};
 use ottla_core::connection::{
     CertificateRefresh, CloseReason, ConnId, NetAction, NetEvent, TlsFailure, TlsSession, WorkId,
 };
 use ottla_core::credentials;
+use ottla_core::event::{Event, Queue};
 use ottla_core::sasl::{BearerToken, SaslWork, SaslWorkResult};
 use ottla_mock::{BrokerId, ConnectionId, Delivery, Outgoing, Reply, Time};
 use ottla_protocol::{ApiKey, Frame};
@@ -155,24 +156,30 @@ pub(crate) fn sasl_worked(world: &mut World, client: usize, work: WorkId, job: S
     world.deliver_net_event(client, NetEvent::SaslWorkDone { work, result });
 }
 
-/// Schedules the answers of applications that are asked for a token.
-pub(crate) fn notice_token_requests(world: &mut World) {
-    for client in world.sasl.clients_that_answer() {
-        let queue = &world.clients[client].shared.sasl_queue;
-        if queue.as_ref().is_some_and(|queue| !queue.is_empty())
-            && let Some(delay_us) = world.sasl.begin_answer(client)
-        {
-            world.after_us(delay_us, WorldEvent::TokenAnswer(client));
-        }
+/// Schedules the answer of an application that is asked for a token.
+pub(crate) fn notice_token_request(world: &mut World, client: usize) {
+    let mut requests = 0;
+    token_queue(&world.clients[client].shared).visit_all(|event| requests += usize::from(is_token_request(event)));
+    if requests > 0
+        && let Some(delay_us) = world.sasl.begin_answer(client)
+    {
+        world.after_us(delay_us, WorldEvent::TokenAnswer(client));
     }
+}
+
+/// Returns the queue of requests for tokens.
+fn token_queue(shared: &Shared) -> &Queue {
+    shared.sasl_queue.as_ref().unwrap_or(&shared.main_queue)
+}
+
+fn is_token_request(event: &Event) -> bool {
+    matches!(event, Event::TokenRefresh(_))
 }
 
 /// Has a client's application answer the requests for a token.
 pub(crate) fn answer_token_request(world: &mut World, client: usize) {
     let shared = world.shared(client);
-    if let Some(queue) = &shared.sasl_queue {
-        queue.extract(|_| true);
-    }
+    token_queue(&shared).extract(is_token_request);
     let command = match world.sasl.end_answer(client) {
         None => return world.coverage.fault("requests for tokens without an answer"),
         Some(Ok(token)) => {
@@ -628,7 +635,9 @@ fn transmit_down(world: &mut World, number: u64, bytes: Bytes) {
         corrupt(world, number);
         return;
     }
-    if world.net.occurs(|plan| plan.repeated) {
+    // A token without a header has no number by which the client could detect the repetition.
+    let may_repeat = !world.sasl.sends_raw_token(number);
+    if may_repeat && world.net.occurs(|plan| plan.repeated) {
         trace!(world.trace, "#{number} brings a response twice");
         world.coverage.fault("repeated responses");
         corrupt(world, number);

@@ -113,6 +113,8 @@ pub(crate) struct World {
     pub(crate) phase_limit_us: u64,
     /// The end of the faults.
     pub(crate) healed_at_us: u64,
+    /// The time at which everything had settled.
+    pub(crate) settled_at_us: u64,
     pub(crate) app_rng: SeededRng,
     pub(crate) produce_acks: ProduceAcks,
     /// The APIs of the requests that clients have sent.
@@ -146,6 +148,7 @@ impl World {
             phase_began_us: START_US,
             phase_limit_us: 0,
             healed_at_us: u64::MAX,
+            settled_at_us: u64::MAX,
             app_rng: SeededRng::of(seed, 4),
             produce_acks: ProduceAcks::default(),
             requested_apis: BTreeSet::from([ApiKey::API_VERSIONS, ApiKey::METADATA]),

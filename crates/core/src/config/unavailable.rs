@@ -134,7 +134,10 @@ impl Conf {
     /// Returns warnings about settings that have no effect on a client of this kind: those of the other kind, those
     /// without effect, and deprecated ones. One line each, to be logged.
     pub fn warnings(&self, kind: ClientKind) -> Vec<String> {
-        let protocol = self.get("security.protocol").unwrap_or_default();
+        // The embedded cluster determines the protocol.
+        let resolved = self.resolve(kind);
+        let effective = resolved.as_ref().unwrap_or(self);
+        let protocol = effective.get("security.protocol").unwrap_or_default();
         let of_topics = self.topic_defaults().into_iter().flat_map(TopicConf::explicit);
         let mut warnings: Vec<String> = self
             .explicit()

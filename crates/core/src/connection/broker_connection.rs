@@ -171,6 +171,9 @@ pub(super) struct BrokerConnection {
     refused: bool,
     /// Time at which to authenticate again (KIP-368).
     reauthenticate_at: Option<Instant>,
+    /// End of the session. Brokers close the connection on any later request that does not begin a renewal, so none are
+    /// sent until there are credentials for one.
+    session_ends_at: Option<Instant>,
     /// Time at which the attempt began from which the current connection results.
     attempted_at: Instant,
     /// The replacement after the last renewal of certificates. It concerns connections of earlier attempts only.
@@ -207,6 +210,7 @@ impl BrokerConnection {
             answered: false,
             refused: false,
             reauthenticate_at: None,
+            session_ends_at: None,
             attempted_at: now,
             replacement: None,
             last_used: now,
@@ -345,7 +349,7 @@ impl BrokerConnection {
             | State::Reauthenticating { .. } => earliest(self.requests.deadline(), self.setup_deadline),
             State::Up { .. } => {
                 let idle = || table.config.idle_after.map(|idle| self.last_used + idle);
-                // Without credentials the connection stays open until the broker ends the session.
+                // Without credentials the connection stays open, for a renewal even after the session's end.
                 let reauthenticate_at = self.reauthenticate_at.filter(|_| table.credentials.is_some());
                 let own = earliest(reauthenticate_at, self.replacement_due());
                 earliest(self.requests.deadline().or_else(idle), own)
@@ -413,6 +417,7 @@ impl BrokerConnection {
             State::Up { versions, .. } => {
                 if self.requests.is_full(table.config.max_in_flight)
                     || self.throttled_until > now
+                    || self.session_ends_at.is_some_and(|at| at <= now)
                     || self.is_being_replaced(now)
                 {
                     self.send_blocked = true;
@@ -556,11 +561,12 @@ impl BrokerConnection {
 
     /// Handles a frame from the broker.
     pub(super) fn on_received(&mut self, table: &mut TableState, body: Bytes, now: Instant) {
-        self.stats.on_response(body.len(), now);
-        table.totals.on_response(body.len());
         if self.state.expects_raw_token() {
+            // Neither this nor the client's token is a response or a request in statistics.
             return self.advance_authentication(table, |a| a.on_raw_token(body), now);
         }
+        self.stats.on_response(body.len(), now);
+        table.totals.on_response(body.len());
         let correlation_id = peek_correlation_id(&body).ok();
         let request = match self.requests.take_answered(correlation_id) {
             Ok(request) => request,
@@ -929,6 +935,7 @@ impl BrokerConnection {
         self.throttled_until = Instant::ORIGIN;
         self.setup_deadline = None;
         self.reauthenticate_at = None;
+        self.session_ends_at = None;
         self.replacement = None;
         self.tls_session = None;
         self.refused = error.as_ref().is_some_and(|e| e.code == ErrorCode::L_AUTHENTICATION);

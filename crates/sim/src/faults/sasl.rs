@@ -148,12 +148,18 @@ pub(super) fn set_login(world: &mut World, client: usize) {
 }
 
 pub(super) fn heal_sasl(world: &mut World) {
-    let Some(calm_session_ms) = world.sasl.plan().map(|plan| plan.calm_session_ms) else {
-        return;
-    };
+    let Some(plan) = world.sasl.plan() else { return };
+    let (calm_session_ms, known) = (plan.calm_session_ms, plan.tokens.limits_sessions);
     world.sasl.heal();
     world.cluster.refuse_authentications(0);
     world.cluster.set_max_reauth_ms(calm_session_ms);
+    if !known {
+        // Clients do not know that the sessions of the faults' phase have an end.
+        let brokers: Vec<_> = world.cluster.broker_ids().collect();
+        brokers
+            .into_iter()
+            .for_each(|broker| world.cluster.close_connections(broker));
+    }
     for api in APIS {
         world.cluster.clear_request_errors(*api);
     }

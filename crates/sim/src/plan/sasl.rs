@@ -61,6 +61,8 @@ impl SaslFault {
 pub(crate) struct TokenPlan {
     /// The shortest and the longest life of a token.
     pub(crate) life_ms: (u64, u64),
+    /// A session ends with its token. Otherwise clients would not know its end, where SaslAuthenticate does not have it.
+    pub(crate) limits_sessions: bool,
     /// The longest time until an application answers a request.
     pub(crate) answer_us: u64,
     /// Probability that there is no token.
@@ -137,6 +139,7 @@ impl SaslPlan {
             iterations: c.pick(&[4096, 4096, 4096, 8192, 10_000]),
             tokens: TokenPlan {
                 life_ms: (shortest, c.spread(shortest, 60_000)),
+                limits_sessions: knows_sessions,
                 answer_us: c.spread(1000, 20_000_000),
                 fails: c.rate(0.4, 0.05, 0.5),
                 silent: c.rate(0.6, 0.05, 0.3),

@@ -518,6 +518,8 @@ impl ProducerWorkload {
                     world.coverage.count("throttle events", 1);
                     trace!(world.trace, "c{client} app receives throttle {}", t.throttle_ms);
                 }
+                // The answer is scheduled.
+                Event::TokenRefresh(_) => world.coverage.count("requests for tokens in main queues", 1),
                 other => world
                     .check
                     .violate(format!("client {client}: unexpected event {other:?}")),

@@ -304,6 +304,26 @@ fn offset_store_method_of_the_topic_precedes_the_clients() {
 }
 
 #[test]
+fn security_settings_have_an_effect_where_the_embedded_cluster_needs_them() {
+    let warnings = |settings| conf(settings).warnings(ClientKind::Producer);
+    let none = Vec::<String>::new();
+    let sasl =
+        "test.mock.num.brokers=1;test.mock.sasl.mechanisms=PLAIN;sasl.mechanisms=PLAIN;sasl.username=a;sasl.password=b";
+    assert_eq!(warnings(sasl), none);
+    assert_eq!(
+        warnings("test.mock.num.brokers=1;test.mock.ssl=true;enable.ssl.certificate.verification=false"),
+        none
+    );
+    let plain = warnings("test.mock.num.brokers=1;security.protocol=ssl;enable.ssl.certificate.verification=false");
+    assert!(
+        plain
+            .join("")
+            .contains("has no effect with security.protocol=plaintext"),
+        "{plain:?}"
+    );
+}
+
+#[test]
 fn settings_without_effect_are_warned_about() {
     let settings =
         conf("linger.ms=7;socket.blocking.max.ms=10;queuing.strategy=lifo;client.id=x;api.version.fallback.ms=1");

@@ -489,6 +489,7 @@ impl BrokerConnection {
     }
 
     fn on_authenticated(&mut self, table: &mut TableState, session_lifetime: Option<Duration>, now: Instant) {
+        self.session_ends_at = session_lifetime.map(|lifetime| now + lifetime);
         self.reauthenticate_at = session_lifetime.map(|lifetime| {
             let renewal = lifetime.mul_f64(REAUTHENTICATE_AFTER.0);
             let renewal = table

@@ -488,6 +488,40 @@ fn a_session_of_a_second_is_not_renewed_within_the_second_in_which_brokers_refus
 }
 
 #[test]
+fn a_session_that_ends_before_its_renewal_accepts_no_request_until_then() {
+    let mut w = World::new(secured(false, true));
+    let conn = w.authenticate(300);
+    w.advance(299);
+    assert!(matches!(w.ready(), Ready::Yes(_)));
+    w.advance(1);
+    assert!(matches!(w.ready(), Ready::Busy));
+    w.advance(750);
+    w.answer_handshake(conn, 1);
+    w.answer_authenticate(conn, &authenticated(10_000));
+    assert!(matches!(w.events()[..], [ConnectionEvent::SendReady { .. }]));
+    assert!(matches!(w.ready(), Ready::Yes(_)));
+}
+
+#[test]
+fn a_session_that_ends_without_credentials_is_renewed_when_there_are_some() {
+    let mut w = World::new(secured(false, true));
+    let conn = w.authenticate(100_000);
+    w.connections.set_credentials(None, w.now);
+    w.advance(99_999);
+    assert!(matches!(w.ready(), Ready::Yes(_)));
+    w.advance(1);
+    assert!(matches!(w.ready(), Ready::Busy));
+    w.advance(100_000);
+    assert!(w.actions().is_empty() && w.connections.is_up(w.key));
+    w.connections.set_credentials(Some(plain()), w.now);
+    w.advance(0);
+    w.answer_handshake(conn, 1);
+    w.answer_authenticate(conn, &authenticated(100_000));
+    assert!(matches!(w.events()[..], [ConnectionEvent::SendReady { .. }]));
+    assert!(matches!(w.ready(), Ready::Yes(_)));
+}
+
+#[test]
 fn a_session_without_a_lifetime_is_not_renewed() {
     let mut w = World::new(secured(false, true));
     w.authenticate(0);
