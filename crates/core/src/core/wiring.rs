@@ -354,6 +354,9 @@ impl Core {
             }
             ConnectionEvent::Down { key, error, loss } => {
                 let error = error.as_ref();
+                if error.is_some_and(|e| e.code == ErrorCode::L_AUTHENTICATION) {
+                    self.credentials.on_refused(now);
+                }
                 if let Some(p) = &mut self.producer {
                     p.on_connection_down(&mut ctx, &mut self.cluster, key, error);
                 }

@@ -156,6 +156,13 @@ impl CredentialManager {
         }
     }
 
+    /// Handles an authentication that a broker has refused.
+    pub fn on_refused(&mut self, now: Instant) {
+        if let Kind::Token(refresh) = &mut self.kind {
+            refresh.on_refused(now);
+        }
+    }
+
     /// Handles the end of a provider's or a command's run.
     pub fn on_work_done(&mut self, ctx: &mut Ctx<'_>, work: WorkId, result: SaslWorkResult) {
         let notice = match &mut self.kind {

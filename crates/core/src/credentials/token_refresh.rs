@@ -30,6 +30,9 @@ const PROVIDER_RETRY: Duration = Duration::from_secs(1);
 /// Maximum pause after a provider's failure.
 const PROVIDER_RETRY_MAX: Duration = Duration::from_secs(10);
 
+/// Minimum age of a token that is replaced because a broker has refused it.
+const REFUSED_AGE: Duration = Duration::from_secs(10);
+
 /// Maximum life of a token that timers consider.
 const LIFE_MAX: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
@@ -58,6 +61,8 @@ enum Pending {
 #[derive(Debug)]
 pub(super) struct TokenRefresh {
     origin: Origin,
+    /// The time at which the current token was set.
+    set_at: Instant,
     /// The end of the current token's life.
     expires_at: Option<Instant>,
     /// Time at which the absence of a first token is logged.
@@ -83,6 +88,7 @@ impl TokenRefresh {
     fn new(origin: Origin) -> Self {
         TokenRefresh {
             origin,
+            set_at: Instant::ORIGIN,
             expires_at: None,
             warn_at: None,
             request_at: Some(Instant::ORIGIN),
@@ -193,6 +199,7 @@ impl TokenRefresh {
             let (life, refresh) = (life.as_secs_f64(), refresh.as_secs_f64());
             format!("token of principal \"{principal}\" for {life:.1} s: the next one is requested in {refresh:.1} s")
         });
+        self.set_at = ctx.now;
         self.expires_at = Some(ctx.now + life);
         self.request_at = Some(ctx.now + refresh);
         self.pending = None;
@@ -201,6 +208,14 @@ impl TokenRefresh {
         self.cause = None;
         let credentials = Credentials::OAuthBearer(Arc::new(token));
         ctx.connections.set_credentials(Some(credentials), ctx.now);
+    }
+
+    /// Handles a refusal by a broker: the token may have been revoked, so that another one is requested.
+    pub(super) fn on_refused(&mut self, now: Instant) {
+        let is_old = self.expires_at.is_some() && now.since(self.set_at) >= REFUSED_AGE;
+        if is_old && self.pending.is_none() && self.cause.is_none() {
+            self.request_at = self.request_at.map(|at| at.min(now));
+        }
     }
 
     /// Handles a failure that the application reports. Returns the error for it.

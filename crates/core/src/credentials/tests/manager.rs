@@ -341,6 +341,32 @@ fn a_request_that_the_application_dropped_is_repeated_and_one_in_the_queue_is_no
 }
 
 #[test]
+fn a_token_that_a_broker_refuses_is_replaced_if_it_is_not_new() {
+    let mut w = by_application();
+    drop(w.request().unwrap());
+    w.set_token(100_000);
+    w.advance(9_999);
+    w.manager.on_refused(w.now);
+    w.poll();
+    assert!(w.request().is_none(), "a new token");
+    w.advance(1);
+    w.manager.on_refused(w.now);
+    w.poll();
+    drop(w.request().unwrap());
+    w.manager.on_refused(w.now);
+    w.poll();
+    assert!(w.request().is_none(), "once");
+    // A failure has a pause of its own.
+    w.set_failure("none");
+    w.notices();
+    w.manager.on_refused(w.now);
+    w.poll();
+    assert!(w.request().is_none());
+    w.advance(10_000);
+    assert!(w.request().is_some());
+}
+
+#[test]
 fn a_failure_of_the_application_is_reported_once_for_each_text_and_retried_after_10_seconds() {
     let mut w = by_application();
     drop(w.request());
