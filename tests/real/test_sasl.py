@@ -307,7 +307,7 @@ class Errors(OnSasl):
             "no tls on the listener": Case("SASL", ["security.protocol=sasl_ssl", trusting, *plain], [
                 "SSL handshake failed: ", "PLAINTEXT broker listener"], "_TRANSPORT"),
             "no tls on the client": Case("SASLSSL", ["security.protocol=sasl_plaintext", *plain], [
-                "this is an SSL listener", "security.protocol=sasl_ssl"], "_BAD_MSG"),
+                "this is an SSL listener", "with SASL sasl_ssl"], "_BAD_MSG"),
             "token endpoint": Case("SASL", parts.properties("SASL", sasl.Parts.by_endpoint(cls.refusing)), [
                 "Failed to acquire SASL OAUTHBEARER token: ", re.escape(cls.refusing), "401", "invalid_client",
                 "no such secret here"], attempts=0, secrets=(sasl.PASSWORD,)),

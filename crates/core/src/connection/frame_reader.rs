@@ -131,8 +131,8 @@ impl FrameReader {
             return "the peer answers in HTTP: this port belongs to a web server, not to a Kafka broker".into();
         }
         if matches!(start, [0x15 | 0x16, 3, 0..=4, ..]) {
-            return "the peer answers in TLS: this is an SSL listener, set security.protocol=ssl or use the \
-                    plaintext port"
+            return "the peer answers in TLS: this is an SSL listener, set security.protocol=ssl (with SASL sasl_ssl) or \
+                    use the plaintext port"
                 .into();
         }
         format!(

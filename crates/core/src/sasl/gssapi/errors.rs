@@ -25,8 +25,9 @@ pub(super) fn acquisition(error: &Error, source: Source<'_>) -> SaslError {
         (Some(Cause::NoCredentials | Cause::Keytab), Some(keytab)) => keytab_advice(keytab, source.principal),
         (Some(Cause::NoCredentials | Cause::Expired | Cause::Keytab), None) => NO_TICKETS.to_owned(),
         (Some(Cause::WrongKey), keytab) => format!(
-            "the key in the keytab{} is not the principal's key in the KDC: export it again (ktadd -norandkey, ktpass)",
-            shown(keytab)
+            "the key in the keytab{} is not the key of {} in the KDC: export it again (ktadd -norandkey, ktpass)",
+            shown(keytab),
+            source.principal.unwrap_or("the principal")
         ),
         (Some(Cause::UnknownClient), _) => {
             "the realm has no such client: check sasl.kerberos.principal, its realm and the spelling".to_owned()
