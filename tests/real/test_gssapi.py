@@ -190,7 +190,7 @@ class Renewal(OnKerberos):
         self.check_accepted(client)
         self.kdc.change_key("rotated")
         time.sleep(2.5)
-        self.check_refused(client, "Preauthentication failed", f"{keytab} is not the principal's key")
+        self.check_refused(client, "Preauthentication failed", f"the key in the keytab {keytab} is not the key of")
         self.kdc.keytab("rotated", "rotated")
         self.check_accepted(client)
 
