@@ -392,4 +392,9 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
         "the response to SaslHandshake version 0 was repeated and taken for the broker's token: the checker took requests \
          for tokens",
     ),
+    (
+        9640105818,
+        "a member added partitions whose topic name became known while the response to its heartbeat without them was \
+         delayed: the coordinator had assigned them to another member",
+    ),
 ];

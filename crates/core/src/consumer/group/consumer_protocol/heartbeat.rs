@@ -51,6 +51,11 @@ impl Heartbeat {
         }
     }
 
+    /// Returns true when the last heartbeat was answered without an error.
+    pub(super) fn is_answered(&self) -> bool {
+        self.in_flight.is_none() && self.acknowledged.is_some()
+    }
+
     /// Handles the loss of membership.
     pub(super) fn forget(&mut self) {
         self.in_flight = None;

@@ -349,6 +349,11 @@ impl ConsumerMember {
         let mut new = self.target.minus(&self.owned);
         let is_settled = new.is_empty();
         new.retain_topics(|id| self.names.contains(id));
+        if !new.is_empty() && !self.heartbeat.is_answered() {
+            // The coordinator may have assigned them to another member when it learned that this one does not own them. The
+            // response decides.
+            return;
+        }
         if !new.is_empty() || self.assignment_due && is_settled {
             self.assignment_due = false;
             self.actions
