@@ -5,7 +5,8 @@ LIB_DIR     := $(BUILD)/lib
 PC_DIR      := $(LIB_DIR)/pkgconfig
 INCLUDE_DIR := $(BUILD)/include/librdkafka
 SONAME      := librdkafka.so.1
-HEADERS     := include/rdkafka.h include/rdkafka_mock.h include/rdkafkacpp.h include/ottla.h
+HEADERS     := include/rdkafka.h include/rdkafka_mock.h include/rdkafkacpp.h include/ottla.h \
+	include/ottla_admin.h
 
 # The version in the pkg-config files: the librdkafka release whose API is implemented.
 # tests/install checks that it equals RD_KAFKA_VERSION of the header.

@@ -76,6 +76,7 @@ INSTALLED = {
     "include/librdkafka/rdkafka_mock.h",
     "include/librdkafka/rdkafkacpp.h",
     "include/librdkafka/ottla.h",
+    "include/librdkafka/ottla_admin.h",
     "lib/librdkafka++.a",
     "lib/librdkafka++.so",
     "lib/librdkafka++.so.1",
