@@ -344,6 +344,9 @@ PROOFS = [("sim", "", sim), ("models", "", models), ("memory", "", memory)]
 # other lanes of their stage.
 STAGES = [[CHECKS, LIBRARY], [PROGRAMS], [REAL, PROOFS]]
 
+# What all suites write in a clean clone, in GB: almost all of it is cargo's target folder.
+DISK_GB = 20
+
 
 def main():
     parser = argparse.ArgumentParser(description="Run the project's tests")
@@ -363,6 +366,9 @@ def main():
     if not args.suites:
         subprocess.run(["sh", str(ROOT / "scripts" / "setup.sh")], cwd=ROOT)
     LOGS.mkdir(parents=True, exist_ok=True)
+    free_gb = shutil.disk_usage(ROOT).free / 1e9
+    if not args.suites and free_gb < DISK_GB:
+        print(f"note: {free_gb:.0f} GB of disk are free, and a run of all suites in a clean clone writes {DISK_GB} GB")
     tally = Tally()
     for stage in STAGES:
         run_stage([[s for s in lane if (not args.suites or s[0] in args.suites) and not (args.fast and s[1])]
