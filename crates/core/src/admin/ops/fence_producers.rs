@@ -1,4 +1,4 @@
-//! FenceProducers: raises the epochs of transactional ids at their coordinators, which aborts open transactions (KIP-588).
+//! FenceProducers: raises the epochs of transactional ids at their coordinators, which aborts open transactions (KIP-618).
 
 use std::time::Duration;
 
