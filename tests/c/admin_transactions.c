@@ -128,67 +128,6 @@ static void objects_are_checked(void) {
         CHECK(rd_kafka_NewDelegationToken_new(NULL, &none, 1, -1) == NULL);
 }
 
-static void null_handles_are_refused(void) {
-        const rd_kafka_resp_err_t bad = RD_KAFKA_RESP_ERR__INVALID_ARG;
-        size_t cnt                    = 1;
-
-        CHECK_ERR(rd_kafka_TransactionFilter_add_state(NULL, RD_KAFKA_TRANSACTION_STATE_ONGOING), bad);
-        CHECK_ERR(rd_kafka_TransactionFilter_add_producer_id(NULL, 1), bad);
-        CHECK_ERR(rd_kafka_TransactionFilter_set_duration(NULL, 1), bad);
-        CHECK_ERR(rd_kafka_TransactionFilter_set_transactional_id_pattern(NULL, "a"), bad);
-        CHECK(rd_kafka_TransactionListing_transactional_id(NULL) == NULL);
-        CHECK_INT(rd_kafka_TransactionListing_producer_id(NULL), -1);
-        CHECK_INT(rd_kafka_TransactionListing_state(NULL), RD_KAFKA_TRANSACTION_STATE_UNKNOWN);
-        CHECK_INT(rd_kafka_TransactionListing_coordinator(NULL), -1);
-        CHECK(rd_kafka_TransactionDescription_transactional_id(NULL) == NULL);
-        CHECK(rd_kafka_TransactionDescription_error(NULL) == NULL);
-        CHECK_INT(rd_kafka_TransactionDescription_coordinator(NULL), -1);
-        CHECK_INT(rd_kafka_TransactionDescription_state(NULL), RD_KAFKA_TRANSACTION_STATE_UNKNOWN);
-        CHECK_INT(rd_kafka_TransactionDescription_producer_id(NULL), -1);
-        CHECK_INT(rd_kafka_TransactionDescription_producer_epoch(NULL), -1);
-        CHECK_INT(rd_kafka_TransactionDescription_timeout_ms(NULL), -1);
-        CHECK_INT(rd_kafka_TransactionDescription_start_timestamp(NULL), -1);
-        CHECK(rd_kafka_TransactionDescription_partitions(NULL) == NULL);
-        CHECK(rd_kafka_PartitionProducers_partition(NULL) == NULL);
-        CHECK(rd_kafka_PartitionProducers_error(NULL) == NULL);
-        CHECK(rd_kafka_PartitionProducers_producers(NULL, &cnt) == NULL);
-        CHECK_INT(cnt, 0);
-        CHECK_INT(rd_kafka_ProducerState_producer_id(NULL), -1);
-        CHECK_INT(rd_kafka_ProducerState_producer_epoch(NULL), -1);
-        CHECK_INT(rd_kafka_ProducerState_last_sequence(NULL), -1);
-        CHECK_INT(rd_kafka_ProducerState_last_timestamp(NULL), -1);
-        CHECK_INT(rd_kafka_ProducerState_coordinator_epoch(NULL), -1);
-        CHECK_INT(rd_kafka_ProducerState_transaction_start_offset(NULL), -1);
-        CHECK(rd_kafka_FencedProducer_transactional_id(NULL) == NULL);
-        CHECK(rd_kafka_FencedProducer_error(NULL) == NULL);
-        CHECK_INT(rd_kafka_FencedProducer_producer_id(NULL), -1);
-        CHECK_INT(rd_kafka_FencedProducer_producer_epoch(NULL), -1);
-        CHECK(rd_kafka_Principal_type(NULL) == NULL);
-        CHECK(rd_kafka_Principal_name(NULL) == NULL);
-        CHECK(rd_kafka_DelegationToken_token_id(NULL) == NULL);
-        CHECK(rd_kafka_DelegationToken_owner(NULL) == NULL);
-        CHECK(rd_kafka_DelegationToken_requester(NULL) == NULL);
-        cnt = 1;
-        CHECK(rd_kafka_DelegationToken_renewers(NULL, &cnt) == NULL);
-        CHECK_INT(cnt, 0);
-        cnt = 1;
-        CHECK(rd_kafka_DelegationToken_hmac(NULL, &cnt) == NULL);
-        CHECK_INT(cnt, 0);
-        CHECK_INT(rd_kafka_DelegationToken_issue_timestamp(NULL), -1);
-        CHECK_INT(rd_kafka_DelegationToken_expiry_timestamp(NULL), -1);
-        CHECK_INT(rd_kafka_DelegationToken_max_timestamp(NULL), -1);
-        rd_kafka_TransactionFilter_destroy(NULL);
-        rd_kafka_AbortTransactionSpec_destroy(NULL);
-        rd_kafka_Principal_destroy(NULL);
-        rd_kafka_Principal_destroy_array(NULL, 2);
-        rd_kafka_NewDelegationToken_destroy(NULL);
-        rd_kafka_ListTransactions(NULL, NULL, NULL, queue);
-        CHECK_ERR(rd_kafka_last_error(), bad);
-        rd_kafka_AbortTransaction(cluster, NULL, NULL, NULL);
-        CHECK_ERR(rd_kafka_last_error(), bad);
-        CHECK(rd_kafka_queue_poll(queue, 0) == NULL);
-}
-
 /* Abort specs with a number out of range. */
 static void bad_specs_are_refused(void) {
         const struct {
@@ -811,7 +750,6 @@ int main(void) {
         CHECK_INT(test_produce(cluster, "t", 0, 0, 1), 0);
         RUN(each_operation_has_options);
         RUN(objects_are_checked);
-        RUN(null_handles_are_refused);
         RUN(bad_specs_are_refused);
         RUN(bad_ids_and_partitions_are_refused);
         RUN(bad_tokens_are_refused);
