@@ -665,6 +665,9 @@ RD_EXPORT void rd_kafka_NewDelegationToken_destroy(rd_kafka_NewDelegationToken_t
  * type or name. Further errors: RD_KAFKA_RESP_ERR_INVALID_PRINCIPAL_TYPE for a renewer that is no
  * user, RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_AUTHORIZATION_FAILED for an owner for whom the client
  * may not create tokens. A request whose response was lost is not repeated.
+ *
+ * Brokers learn of a new or changed token after a moment. Until then they do not describe it, and its
+ * renewal fails with RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_NOT_FOUND.
  */
 RD_EXPORT void rd_kafka_CreateDelegationToken(rd_kafka_t *rk,
                                               const rd_kafka_NewDelegationToken_t *token,
@@ -738,14 +741,15 @@ RD_EXPORT int64_t rd_kafka_ExpireDelegationToken_result_expiry_timestamp(
 
 /**
  * Describes delegation tokens with their secrets, at any broker: those that the client's principal
- * owns or may renew, and others that it has the permission to describe.
+ * owns, has created or may renew, and others that it has the permission to describe.
  *
- * @param owners     Owners whose tokens are described; NULL for all.
+ * @param owners     Principals: only tokens that one of them owns, has created or may renew are
+ *                   described; NULL for all.
  * @param owner_cnt  Their number; 0 without NULL describes no token.
  * @param options    May be NULL.
  * @param rkqu       Receives the result, RD_KAFKA_EVENT_DESCRIBEDELEGATIONTOKEN_RESULT.
  *
- * The call fails with RD_KAFKA_RESP_ERR__INVALID_ARG for an owner that is NULL or has no type or
+ * The call fails with RD_KAFKA_RESP_ERR__INVALID_ARG for a principal that is NULL or has no type or
  * name.
  */
 RD_EXPORT void rd_kafka_DescribeDelegationToken(rd_kafka_t *rk,
