@@ -57,10 +57,7 @@ fn created_tokens_are_described_by_principal() {
         (own.issue_ms + DAY_MS, own.issue_ms + 7 * DAY_MS)
     );
     let other = create(&mut w, Some("carol"), &[]).unwrap();
-    assert_eq!(
-        (other.owner.name.as_str(), other.requester),
-        ("carol", own.requester.clone())
-    );
+    assert_eq!((other.owner.name.as_str(), &other.requester), ("carol", &own.requester));
     let all = w.ask(DescribeDelegationToken::default()).unwrap();
     assert!(all.len() == 2 && all[0].token_id < all[1].token_id);
     let of = |name: &str| DescribeDelegationToken {
