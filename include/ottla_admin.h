@@ -411,7 +411,7 @@ RD_EXPORT void rd_kafka_AbortTransactionSpec_destroy(rd_kafka_AbortTransactionSp
 /**
  * Aborts a transaction in one partition, at its leader (KIP-664, Kafka 2.8). It is meant for a
  * *hanging* transaction, which its coordinator does not know of and never ends, so that
- * read-committed consumers do not get beyond it. A transaction that a coordinator knows of is ended
+ * read-committed consumers do not read beyond it. A transaction that a coordinator knows of is ended
  * by rd_kafka_ForceTerminateTransaction(): aborted in one partition only, it is no longer atomic.
  *
  * @param spec     The transaction.
