@@ -67,6 +67,16 @@ pub(crate) static ADMIN_OPS: &[AdminOp] = &[
     op(20, 0x20_0000, c"DescribeClusterResult", AUTHORIZED_OPERATIONS),
     op(21, 0x40_0000, c"ListOffsetsResult", OPERATION_TIMEOUT | ISOLATION_LEVEL),
     op(22, 0x80_0000, c"ElectLeadersResult", OPERATION_TIMEOUT),
+    op(1020, 1020, c"ListTransactionsResult", 0),
+    op(1021, 1021, c"DescribeTransactionsResult", 0),
+    op(1022, 1022, c"AbortTransactionResult", 0),
+    op(1023, 1023, c"FenceProducersResult", 0),
+    op(1024, 1024, c"DescribeProducersResult", 0),
+    op(1025, 1025, c"ForceTerminateTransactionResult", 0),
+    op(1030, 1030, c"CreateDelegationTokenResult", 0),
+    op(1031, 1031, c"RenewDelegationTokenResult", 0),
+    op(1032, 1032, c"ExpireDelegationTokenResult", 0),
+    op(1033, 1033, c"DescribeDelegationTokenResult", 0),
 ];
 
 /// Returns the operation with this name.

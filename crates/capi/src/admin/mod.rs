@@ -1,6 +1,7 @@
 //! Admin calls, one file for each operation. Objects describe a request; the call copies them, and its result arrives in a
 //! queue as an event.
 
+pub mod abort_transaction;
 pub mod acl;
 pub mod alter_configs;
 pub mod alter_consumer_group_offsets;
@@ -9,8 +10,10 @@ mod call;
 mod common;
 pub mod config_resource;
 pub mod create_acls;
+pub mod create_delegation_token;
 pub mod create_partitions;
 pub mod create_topics;
+pub mod delegation_token;
 pub mod delete_acls;
 pub mod delete_consumer_group_offsets;
 pub mod delete_groups;
@@ -20,16 +23,26 @@ pub mod describe_acls;
 pub mod describe_cluster;
 pub mod describe_configs;
 pub mod describe_consumer_groups;
+pub mod describe_delegation_token;
+pub mod describe_producers;
 pub mod describe_topics;
+pub mod describe_transactions;
 pub mod describe_user_scram_credentials;
 pub mod elect_leaders;
+pub mod expire_delegation_token;
+pub mod fence_producers;
+pub mod force_terminate_transaction;
 pub mod group_result;
 pub mod incremental_alter_configs;
 pub mod list_consumer_group_offsets;
 pub mod list_consumer_groups;
 pub mod list_offsets;
+pub mod list_transactions;
 pub mod node;
 mod operations;
 pub mod options;
+pub mod principal;
+pub mod renew_delegation_token;
 pub mod topic_partition_result;
 pub mod topic_result;
+pub mod transaction_state;
