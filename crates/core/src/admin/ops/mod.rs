@@ -5,6 +5,7 @@ mod acl_operation;
 mod alter_configs;
 mod alter_consumer_group_offsets;
 mod alter_user_scram_credentials;
+mod config_changes;
 mod config_resource;
 mod create_acls;
 mod create_partitions;
