@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use ottla_core::admin::{Group, GroupListing};
+use ottla_core::admin::{DescribedGroups, Group};
 use ottla_core::error::{Error, ErrorCode};
 use ottla_protocol::api::describe_groups::DescribedGroupMember;
 
@@ -70,7 +70,7 @@ fn lay_out_group(group: &Group, arena: &mut Arena) -> GroupInfo {
     }
 }
 
-fn to_c(listing: &GroupListing) -> *mut GroupList {
+fn to_c(listing: &DescribedGroups) -> *mut GroupList {
     in_one_piece(|arena| {
         let groups: Vec<_> = listing.groups.iter().map(|g| lay_out_group(g, arena)).collect();
         GroupList {
@@ -169,7 +169,7 @@ mod tests {
                 ..Default::default()
             },
         };
-        let list = to_c(&GroupListing {
+        let list = to_c(&DescribedGroups {
             groups: vec![group.clone(), group],
             error: None,
         });
