@@ -24,6 +24,22 @@ pub(crate) const STATES: &[&CStr] = &[
 /// `rd_kafka_consumer_group_type_t` by its numbers, from 0.
 pub(crate) const TYPES: &[&CStr] = &[c"Unknown", c"Consumer", c"Classic"];
 
+/// `rd_kafka_group_state_t` by its numbers, from 0: those of consumer groups, and those of other types.
+pub(crate) const GROUP_STATES: &[&CStr] = &[
+    c"Unknown",
+    c"PreparingRebalance",
+    c"CompletingRebalance",
+    c"Stable",
+    c"Dead",
+    c"Empty",
+    c"Assigning",
+    c"Reconciling",
+    c"NotReady",
+];
+
+/// `rd_kafka_group_type_t` by its numbers, from 0.
+pub(crate) const GROUP_TYPES: &[&CStr] = &[c"Unknown", c"Consumer", c"Classic", c"Share", c"Streams"];
+
 /// Returns the name of a number, if there is one.
 pub(crate) fn name_of(names: &[&'static CStr], number: i32) -> Option<&'static CStr> {
     names.get(usize::try_from(number).ok()?).copied()
@@ -135,6 +151,26 @@ exports! {
     /// Returns the group type of a name.
     fn rd_kafka_consumer_group_type_code(name: &str) -> i32, or 0; {
         number_of(TYPES, name)
+    }
+
+    /// Returns the name of the state of a group of any type; NULL for other numbers.
+    fn rd_kafka_group_state_name(state: i32) -> Option<&'static CStr>, or None; {
+        name_of(GROUP_STATES, state)
+    }
+
+    /// Returns the state of a group of any type by its name.
+    fn rd_kafka_group_state_code(name: &str) -> i32, or 0; {
+        number_of(GROUP_STATES, name)
+    }
+
+    /// Returns the name of a type of groups; NULL for other numbers.
+    fn rd_kafka_group_type_name(number: i32) -> Option<&'static CStr>, or None; {
+        name_of(GROUP_TYPES, number)
+    }
+
+    /// Returns the type of groups of a name.
+    fn rd_kafka_group_type_code(name: &str) -> i32, or 0; {
+        number_of(GROUP_TYPES, name)
     }
 }
 
