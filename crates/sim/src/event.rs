@@ -83,6 +83,11 @@ pub(crate) enum WorldEvent {
     Member(usize),
     /// The start of a worker of transactions.
     Worker(usize),
+    /// The start of a process of an application.
+    Process {
+        slot: usize,
+        starts: u32,
+    },
     /// The end of a client's freeze.
     Thaw(usize),
     Fault(FaultEvent),

@@ -80,6 +80,7 @@ mod rng;
 mod run;
 mod sasl;
 mod sasl_check;
+pub mod scenario;
 mod schedule;
 mod start;
 mod tls;
@@ -97,6 +98,8 @@ pub use canary::Canary;
 pub use coverage::Coverage;
 pub use regressions::REGRESSIONS;
 pub use trace::TraceSink;
+
+use std::sync::Arc;
 
 use plan::Plan;
 use trace::Trace;
@@ -120,9 +123,13 @@ pub struct Outcome {
 /// Runs the world of a seed. With `trace`, writes every event as a line; the same seed produces the same lines. Reports a
 /// panic as a violation.
 pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
+    caught(|| run_plan(seed, options, trace))
+}
+
+/// Runs a world. Reports a panic as a violation.
+fn caught(run: impl FnOnce() -> Outcome) -> Outcome {
     // Unwind safety: a panic drops the world, so that its inconsistent state is not observable.
-    let run = std::panic::AssertUnwindSafe(|| run_plan(seed, options, trace));
-    std::panic::catch_unwind(run).unwrap_or_else(|payload| {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<&str>().copied();
         let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         let mut coverage = Coverage::default();
@@ -135,7 +142,24 @@ pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outco
 }
 
 fn run_plan(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
-    let mut world = run::run(seed, Plan::draw(seed), options.canary, Trace::new(trace));
+    outcome(run::run(
+        seed,
+        Plan::draw(seed),
+        options.canary,
+        None,
+        Trace::new(trace),
+    ))
+}
+
+/// Runs the world of a seed with the processes of an application.
+fn run_application(seed: u64, application: Arc<scenario::Definition>, trace: Option<TraceSink>) -> Outcome {
+    caught(|| {
+        let plan = Plan::of_application(seed, &application.topics, application.groups());
+        outcome(run::run(seed, plan, None, Some(application), Trace::new(trace)))
+    })
+}
+
+fn outcome(mut world: world::World) -> Outcome {
     Outcome {
         coverage: std::mem::take(&mut world.coverage),
         violation: world.check.violation().map(str::to_owned),

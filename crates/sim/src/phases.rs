@@ -153,14 +153,15 @@ fn check_quiet(world: &mut World) {
     }
 }
 
-/// Ends the clients. Members of groups and loops end their clients themselves, after leaving their groups.
+/// Ends the clients. Members of groups, loops and processes of applications end their clients themselves, after leaving
+/// their groups.
 fn end_clients(world: &mut World) {
     for client in 0..world.clients.len() {
         if world.app(client).is_some_and(Application::ends_its_clients) {
             world.app_at(client, world.now_us());
             continue;
         }
-        if world.txn_workers.belongs_to_loop(client) {
+        if world.txn_workers.belongs_to_loop(client) || world.plan.application.is_some() {
             continue;
         }
         world.shared(client).send(ottla_core::client::Command::Terminate);
@@ -180,7 +181,7 @@ fn finish(world: &mut World) {
     world.coverage.count("pushes of metrics", pushes);
     if world.txn_workers.exist() {
         compare_chain(world);
-    } else {
+    } else if world.plan.application.is_none() {
         match read_logs(&world.cluster) {
             Ok(logs) => world.check.compare_with_logs(&logs),
             Err(what) => world.check.violate(what),

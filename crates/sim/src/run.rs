@@ -1,5 +1,7 @@
 //! The loop of a world: sets it up and handles its events in the order of their times.
 
+use std::sync::Arc;
+
 use ottla_core::connection::NetEvent;
 use ottla_core::sys::{Clock, Instant};
 use ottla_mock::{BrokerId, Time as ClusterTime};
@@ -15,6 +17,7 @@ use crate::plan::Plan;
 use crate::rebalance_check::check_joins;
 use crate::rng::SeededRng;
 use crate::sasl_check::check_sasl_events;
+use crate::scenario::{Definition, start_process};
 use crate::start::{set_up_groups, set_up_workers, start_clients, start_member, start_worker};
 use crate::trace::{Trace, trace};
 use crate::transport::{
@@ -34,11 +37,18 @@ const FIRST_METADATA_WITH_IDS: i16 = 10;
 const DAY_MS: i64 = 86_400_000;
 
 /// Runs the world of a seed until it is over or a violation is found.
-pub(crate) fn run(seed: u64, plan: Plan, canary: Option<Canary>, trace: Trace) -> World {
+pub(crate) fn run(
+    seed: u64,
+    plan: Plan,
+    canary: Option<Canary>,
+    application: Option<Arc<Definition>>,
+    trace: Trace,
+) -> World {
     let mut world = World::new(seed, plan, canary, trace);
     let mut run = Run {
         faults: Faults::new(SeededRng::of(seed, 3)),
         cluster_due_us: u64::MAX,
+        application,
     };
     run.run(&mut world);
     world
@@ -49,6 +59,8 @@ struct Run {
     faults: Faults,
     /// The time of the next scheduled poll of the cluster.
     cluster_due_us: u64,
+    /// The application whose processes run in the world.
+    application: Option<Arc<Definition>>,
 }
 
 impl Run {
@@ -114,6 +126,12 @@ impl Run {
         start_clients(world);
         set_up_groups(world);
         set_up_workers(world);
+        if let Some(application) = &self.application {
+            for slot in 0..application.processes.len() {
+                let starts_us = world.app_rng.between(0, 500_000);
+                world.after_us(starts_us, WorldEvent::Process { slot, starts: 1 });
+            }
+        }
         world.net.set_faults_enabled(true);
         start_faults(&mut self.faults, world);
         world.after_us(world.plan.fault_phase_us, WorldEvent::Phase);
@@ -170,6 +188,11 @@ impl Run {
                 }
             }
             WorldEvent::Member(slot) => start_member(world, slot),
+            WorldEvent::Process { slot, starts } => {
+                if let Some(application) = &self.application {
+                    start_process(world, application, slot, starts);
+                }
+            }
             WorldEvent::Worker(slot) => start_worker(world, slot),
             WorldEvent::Thaw(client) => world.thaw_client(client),
             WorldEvent::Fault(event) => on_fault(&mut self.faults, world, event),

@@ -42,8 +42,8 @@ pub(crate) fn observe_request(world: &mut World, client: usize, conn: ConnId, fr
     if world.group_members.exists() {
         await_response(world, client, conn, frame);
     }
-    // Records of transactions are checked separately.
-    if api != ApiKey::PRODUCE || world.txn_workers.exist() {
+    // Records of transactions are checked separately, and those of applications by the applications.
+    if api != ApiKey::PRODUCE || world.txn_workers.exist() || world.plan.application.is_some() {
         return;
     }
     match messages_of(&body) {

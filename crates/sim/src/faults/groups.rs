@@ -27,6 +27,8 @@ const APIS: &[ApiKey] = &[
 
 pub(super) fn start_group_faults(faults: &mut Faults, world: &mut World) {
     let plan = world.plan.groups.as_ref().map(|g| g.faults.clone());
+    let application = world.plan.application.as_ref().filter(|plan| !plan.groups.is_empty());
+    let plan = plan.or_else(|| application.map(|plan| plan.faults.clone()));
     for (kind, mean_us) in plan.into_iter().flat_map(|p| p.kinds) {
         next_group_strike(faults, world, kind, mean_us);
     }
@@ -59,8 +61,15 @@ pub(super) fn strike_group(faults: &mut Faults, world: &mut World, kind: GroupFa
     next_group_strike(faults, world, kind, mean_us);
 }
 
+fn groups(world: &World) -> Vec<String> {
+    match &world.plan.application {
+        Some(plan) => plan.groups.clone(),
+        None => world.group_members.groups(),
+    }
+}
+
 pub(super) fn any_group(faults: &mut Faults, world: &mut World) -> String {
-    let groups = world.group_members.groups();
+    let groups = groups(world);
     groups[faults.rng.below(groups.len())].clone()
 }
 
@@ -99,7 +108,7 @@ pub(super) fn push_group_error(faults: &mut Faults, world: &mut World) {
 }
 
 pub(super) fn heal_groups(world: &mut World) {
-    for group in world.group_members.groups() {
+    for group in groups(world) {
         end_coordinator_error(world, &group);
     }
 }

@@ -1,5 +1,6 @@
 //! The plan of a world: drawn from its seed before anything happens.
 
+mod application;
 mod consumer;
 mod faults;
 mod group;

@@ -3,6 +3,7 @@
 use ottla_mock::ClusterConfig;
 use ottla_protocol::ApiKey;
 
+use super::application::ApplicationPlan;
 use super::consumer::ConsumerPlan;
 use super::faults::FaultPlan;
 use super::group::{GroupsPlan, MemberPlan};
@@ -32,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) consumers: Vec<ConsumerPlan>,
     pub(crate) groups: Option<GroupsPlan>,
     pub(crate) transactions: Option<TransactionsPlan>,
+    /// The application whose worlds these are.
+    pub(crate) application: Option<ApplicationPlan>,
     pub(crate) statistics: StatisticsPlan,
     pub(crate) tls: Option<TlsPlan>,
     pub(crate) sasl: Option<SaslPlan>,
@@ -56,6 +59,8 @@ const WORLDS_PER_TRANSACTION_WORLD: u64 = 16;
 const LOOP_WORLDS: [u64; 2] = [9, 57];
 /// A worker that follows another one waits for the open transaction to time out, several times in a row.
 const TRANSACTION_SETTLE_US: u64 = 120_000_000;
+/// The session of a member that was stopped has to end, the rest of the input to be processed.
+const APPLICATION_SETTLE_US: u64 = 240_000_000;
 const DAY_MS: i64 = 86_400_000;
 /// The latest versions of transaction requests in brokers before transaction version 2.
 const TRANSACTION_VERSIONS: &[(ApiKey, u64, u64)] = &[
@@ -142,6 +147,56 @@ impl Plan {
 
     /// Draws the world of a seed.
     pub(crate) fn draw(seed: u64) -> Self {
+        let mut plan = Plan::draw_base(seed);
+        if seed % WORLDS_PER_GROUP_WORLD == 2 {
+            let chances = [20, 23, 24].map(|subject| SeededRng::of(seed, subject));
+            plan.add_groups(chances);
+            plan.add_cuts(seed);
+            plan.add_slow_applications(seed);
+        }
+        if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
+            plan.add_transactions(seed, &mut SeededRng::of(seed, 40));
+        }
+        plan.add_sasl(seed);
+        plan
+    }
+
+    /// Draws the world of an application with these topics and groups, without data loss.
+    pub(crate) fn of_application(seed: u64, topics: &[(String, i32)], groups: Vec<String>) -> Self {
+        let mut c = SeededRng::of(seed, 70);
+        let mut plan = Plan::draw_base(seed);
+        plan.producers.clear();
+        plan.consumers.clear();
+        plan.versions.clear();
+        plan.tls = None;
+        plan.statistics = StatisticsPlan::default();
+        plan.faults.without_data_loss();
+        // Brokers refuse records of clients whose clocks are wrong.
+        plan.faults.with_right_clocks();
+        plan.fault_phase_us = plan.fault_phase_us.max(c.spread(5_000_000, 60_000_000));
+        plan.settle_us += APPLICATION_SETTLE_US;
+        let replicas = plan.cluster.brokers.min(3) as u64;
+        let topics = topics.iter().map(|(name, partitions)| TopicPlan {
+            name: name.clone(),
+            partitions: *partitions,
+            replicas: c.between(1, replicas) as i16,
+            made_at_us: 0,
+        });
+        plan.topics = topics.collect();
+        plan.cluster = ClusterConfig {
+            wall_clock_ms: WALL_START_MS,
+            message_max_bytes: 1_048_588,
+            max_log_bytes: None,
+            producer_id_expiration_ms: DAY_MS,
+            refuse_unknown_producers: false,
+            ..plan.cluster
+        };
+        plan.application = Some(ApplicationPlan::draw(&mut c, groups));
+        plan
+    }
+
+    /// Draws the parts that do not depend on the kind of the world.
+    fn draw_base(seed: u64) -> Self {
         let mut c = SeededRng::of(seed, 1);
         let cluster = draw_cluster(&mut c, seed);
         let fault_phase_us = c.spread(1_000_000, 60_000_000);
@@ -175,6 +230,7 @@ impl Plan {
             consumers,
             groups: None,
             transactions: None,
+            application: None,
             statistics: StatisticsPlan::draw(seed),
             tls,
             sasl: None,
@@ -190,16 +246,6 @@ impl Plan {
             plan.versions
                 .extend([(ApiKey::PRODUCE, produce), (ApiKey::INIT_PRODUCER_ID, -1)]);
         }
-        if seed % WORLDS_PER_GROUP_WORLD == 2 {
-            let chances = [20, 23, 24].map(|subject| SeededRng::of(seed, subject));
-            plan.add_groups(chances);
-            plan.add_cuts(seed);
-            plan.add_slow_applications(seed);
-        }
-        if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
-            plan.add_transactions(seed, &mut SeededRng::of(seed, 40));
-        }
-        plan.add_sasl(seed);
         plan
     }
 
