@@ -68,7 +68,7 @@ fn all_have_invoices(logs: &Logs) -> Result<(), String> {
 }
 
 /// Returns the application with its invariant.
-pub fn scenario(commits_early: bool) -> Scenario {
+pub(crate) fn scenario(commits_early: bool) -> Scenario {
     let clients = || {
         Clients::new()
             .consumer("billing", &["orders"], &[("enable.auto.commit", "false")])
