@@ -5,7 +5,7 @@
 //!
 //! A [`Client`](client::Client) is a producer or a consumer with one I/O thread. Its configuration is a
 //! [`Conf`](config::Conf), which sets properties by name; `docs/CONFIGURATION.md` lists them. The client reports deliveries,
-//! records and errors as [`Event`](event::Event)s in [`Queue`](event::Queue)s.
+//! records and errors as [`Event`](event::Event)s in [`Queue`](event::Queue)s. [`Admin`](admin::Admin) administers a cluster.
 //!
 //! ```
 //! use std::time::Duration;
@@ -39,22 +39,7 @@
 //! }
 //! ```
 
-/// Administration of topics, settings and groups.
-pub mod admin {
-    pub use ottla_core::admin::{
-        AclBinding, AclFilter, AclOperation, AclResourceType, AdminResult, AlterConfigs, AlterConsumerGroupOffsets,
-        AlterOp, AlterUserScramCredentials, ClusterDescription, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery,
-        ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreateAcls, CreatePartitions, CreateTopics,
-        DeleteAcls, DeleteAclsResult, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics,
-        DeletedAcl, DescribeAcls, DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeTopics,
-        DescribeUserScramCredentials, ElectLeaders, ElectionResult, ElectionType, Group, GroupDescription,
-        GroupListing, GroupResult, IncrementalAlterConfigs, ListConsumerGroupOffsets, ListConsumerGroups, ListGroups,
-        ListOffsets, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options,
-        PartitionDescription, PatternType, PermissionType, ResourceResult, ResourceType, ScramAlteration,
-        ScramCredentialInfo, ScramMechanism, ScramUpsertion, TopicDescription, TopicResult, UserScramCredentials,
-        UserScramResult,
-    };
-}
+pub mod admin;
 
 /// The client and its hooks.
 pub mod client {
@@ -226,6 +211,6 @@ pub mod tls {
 pub mod types {
     pub use ottla_core::types::{
         ClientKind, GroupMetadata, NodeId, PARTITION_UA, PartitionOffset, PersistStatus, TimestampType, Topic,
-        TopicHooks, TopicPartition, offset,
+        TopicHooks, TopicPartition, Uuid, offset,
     };
 }

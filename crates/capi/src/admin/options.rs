@@ -54,7 +54,13 @@ impl AdminOptions {
 
     /// As the core takes them, with what comes back with the result.
     pub(super) fn to_core(&self) -> (Options, usize) {
-        (self.options.clone(), self.opaque as usize)
+        let options = Options {
+            include_authorized_operations: self.include_authorized_operations,
+            read_committed: self.read_committed,
+            require_stable: self.require_stable,
+            ..self.options.clone()
+        };
+        (options, self.opaque as usize)
     }
 }
 

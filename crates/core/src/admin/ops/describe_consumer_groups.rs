@@ -70,8 +70,6 @@ pub struct MemberDescription {
 pub struct DescribeConsumerGroups {
     /// The groups, each once.
     pub groups: Vec<String>,
-    /// Requests the operations on the groups that the client may perform (KIP-430, Kafka 2.3).
-    pub include_authorized_operations: bool,
 }
 
 /// A group to describe, and by which of the two requests.
@@ -125,23 +123,24 @@ impl Operation for DescribeConsumerGroups {
 
     fn send(&self, keys: &[GroupQuery], to: &mut To<'_, '_>) -> Result<(), Error> {
         let ids: Vec<String> = keys.iter().map(|key| key.group_id().clone()).collect();
+        let include_authorized_operations = to.options().include_authorized_operations;
         let is_first = matches!(keys.first(), Some(GroupQuery::Consumer(_)));
         if is_first && to.version::<ConsumerGroupDescribeRequest>().is_ok() {
             return to.send(&ConsumerGroupDescribeRequest {
                 group_ids: ids,
-                include_authorized_operations: self.include_authorized_operations,
+                include_authorized_operations,
                 ..Default::default()
             });
         }
         let version = to.version::<DescribeGroupsRequest>()?;
-        if self.include_authorized_operations && version < DescribeGroupsRequest::AUTHORIZED_OPERATIONS_SINCE {
+        if include_authorized_operations && version < DescribeGroupsRequest::AUTHORIZED_OPERATIONS_SINCE {
             return Err(unsupported(
                 "the broker has no authorized operations of groups (KIP-430): that requires Kafka 2.3",
             ));
         }
         let request = DescribeGroupsRequest {
             groups: ids,
-            include_authorized_operations: self.include_authorized_operations,
+            include_authorized_operations,
             ..Default::default()
         };
         to.send_up_to(&request, DESCRIBE_VERSION_MAX)
