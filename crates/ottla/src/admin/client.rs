@@ -257,7 +257,7 @@ impl Admin {
     }
 
     /// Replaces the settings of resources: settings that are not listed are reset. Since Kafka 2.3
-    /// [`incremental_alter_configs`](Self::incremental_alter_configs) replaces it, and Kafka 4.0 does not have it any more.
+    /// [`incremental_alter_configs`](Self::incremental_alter_configs) replaces it.
     ///
     /// Asks as [`describe_configs`](Self::describe_configs). A request that may have been executed is not repeated, except
     /// with [`Options::validate_only`]. Requires Kafka 0.11 (KIP-133).
