@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
@@ -179,6 +180,27 @@ class Rust(Examples, unittest.TestCase):
     @staticmethod
     def program(name):
         return RUST_PROGRAMS / name
+
+
+class Guide(unittest.TestCase):
+    """The examples of docs/ADMIN.md; cargo runs those in Rust."""
+
+    def compile(self, language, command):
+        text = (ROOT / "docs" / "ADMIN.md").read_text()
+        blocks = re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+        self.assertEqual(len(blocks), 1)
+        with tempfile.TemporaryDirectory() as folder:
+            # The headers are included as after an installation.
+            (Path(folder) / "librdkafka").symlink_to(support.INCLUDE_DIR)
+            command = [*command, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", folder, "-"]
+            done = subprocess.run(command, input=blocks[0], text=True, capture_output=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_example_in_c_compiles(self):
+        self.compile("c", [os.environ.get("CC", "cc"), "-std=c99", "-x", "c"])
+
+    def test_the_example_in_cpp_compiles(self):
+        self.compile("cpp", [*support.CXX11, "-x", "c++"])
 
 
 if __name__ == "__main__":

@@ -214,3 +214,8 @@ pub mod types {
         TopicHooks, TopicPartition, Uuid, offset,
     };
 }
+
+/// Runs the examples in Rust of `docs/ADMIN.md` as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/ADMIN.md")]
+pub mod admin_guide {}
