@@ -98,12 +98,20 @@ pub use ottla_core::admin::{
     ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreateAcls, CreatePartitions, CreateTopics,
     DeleteAcls, DeleteAclsResult, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics, DeletedAcl,
     DescribeAcls, DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeTopics,
-    DescribeUserScramCredentials, ElectLeaders, ElectionResult, ElectionType, Group, GroupDescription, GroupListing,
-    GroupResult, IncrementalAlterConfigs, ListConsumerGroupOffsets, ListConsumerGroups, ListGroups, ListOffsets,
-    ListTopics, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options,
-    PartitionDescription, PatternType, PermissionType, ResourceResult, ResourceType, ScramAlteration,
+    DescribeUserScramCredentials, DescribedGroups, ElectLeaders, ElectionResult, ElectionType, Group, GroupDescription,
+    GroupResult, IncrementalAlterConfigs, ListAndDescribeGroups, ListConsumerGroupOffsets, ListConsumerGroups,
+    ListOffsets, ListTopics, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation,
+    Options, PartitionDescription, PatternType, PermissionType, ResourceResult, ResourceType, ScramAlteration,
     ScramCredentialInfo, ScramMechanism, ScramUpsertion, TopicDescription, TopicListing, TopicResult,
     UserScramCredentials, UserScramResult,
+};
+// Groups of all types.
+pub use ottla_core::admin::{
+    AlterShareGroupOffsets, ClassicGroupDescription, DeleteShareGroupOffsets, DeletedShareGroupOffsets,
+    DescribeClassicGroups, DescribeGroups, DescribeShareGroups, DescribeStreamsGroups, DescribedGroup, GroupListing,
+    GroupListings, ListGroups, ListShareGroupOffsets, MemberToRemove, RemoveMembersFromConsumerGroup, RemovedMember,
+    ShareGroupDescription, ShareGroupOffsets, ShareMember, ShareOffset, StreamsGroupDescription, StreamsMember,
+    StreamsTasks, Subtopology, SubtopologyTopic, TaskOffset, Tasks,
 };
 pub use results::Results;
 pub use types::{ConfigResource, OffsetAndMetadata};

@@ -118,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::error::ErrorCode;
-    use crate::test_kit::{World, within_ms};
+    use crate::test_kit::{World, with_operations, within_ms};
 
     #[test]
     fn the_cluster_is_described_by_either_request() {
@@ -132,12 +132,8 @@ mod tests {
                 w.disconnect(3);
                 w.run_ms(2000);
             }
-            let options = Options {
-                include_authorized_operations: true,
-                ..Options::default()
-            };
             let operations = w
-                .ask_with(DescribeCluster, options)
+                .ask_with(DescribeCluster, with_operations())
                 .unwrap()
                 .authorized_operations
                 .map(|list| list.len());

@@ -167,7 +167,7 @@ mod tests {
     use ottla_mock::{ApiKey, ErrorCode as BrokerError};
 
     use super::*;
-    use crate::test_kit::{World, within_ms};
+    use crate::test_kit::{World, with_operations, within_ms};
 
     fn describe(names: &[&str]) -> DescribeTopics {
         DescribeTopics {
@@ -203,11 +203,7 @@ mod tests {
         let mut w = World::producer(&[], &[]);
         w.add_topic("t", &[1]);
         let call = describe(&["t", "nowhere"]);
-        let options = Options {
-            include_authorized_operations: true,
-            ..Options::default()
-        };
-        let topics = w.ask_with(call.clone(), options.clone()).unwrap();
+        let topics = w.ask_with(call.clone(), with_operations()).unwrap();
         let operations = topics[0].authorized_operations.as_ref();
         let operations: Option<Vec<i8>> = operations.map(|list| list.iter().map(|o| o.0).collect());
         assert_eq!(operations, Some(vec![3, 4, 5, 6, 7, 8, 10, 11]));
@@ -215,7 +211,7 @@ mod tests {
         w.brokers().set_api_versions(ApiKey::METADATA, Some((0, 7)));
         w.disconnect(1);
         w.run_ms(1000);
-        let error = w.ask_with(call, options).unwrap_err();
+        let error = w.ask_with(call, with_operations()).unwrap_err();
         assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE, "{error}");
     }
 

@@ -8,7 +8,7 @@ use crate::admin::{
     ListConsumerGroupOffsets, Options,
 };
 use crate::error::ErrorCode;
-use crate::test_kit::{World, within_ms};
+use crate::test_kit::{World, with_operations, within_ms};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 const OK: ErrorCode = ErrorCode::NO_ERROR;
@@ -270,11 +270,7 @@ fn groups_are_described_by_their_coordinators_in_the_order_of_the_call() {
         let states: Vec<&str> = groups.iter().map(|g| &*g.state).collect();
         assert_eq!(states, ["Empty", "Stable", "Dead"]);
         assert!(groups.iter().all(|g| g.authorized_operations.is_none()));
-        let options = Options {
-            include_authorized_operations: true,
-            ..Options::default()
-        };
-        let authorized = w.ask_with(describe(&["b"]), options);
+        let authorized = w.ask_with(describe(&["b"]), with_operations());
         let operations = authorized.unwrap()[0].authorized_operations.as_ref().map(Vec::len);
         assert_eq!(operations, Some(5));
         let coordinator = |g: &GroupDescription| g.coordinator.as_ref().map(|n| (n.id.0, n.port));
