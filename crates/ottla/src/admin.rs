@@ -113,5 +113,12 @@ pub use ottla_core::admin::{
     ShareGroupDescription, ShareGroupOffsets, ShareMember, ShareOffset, StreamsGroupDescription, StreamsMember,
     StreamsTasks, Subtopology, SubtopologyTopic, TaskOffset, Tasks,
 };
+// Transactions and delegation tokens.
+pub use ottla_core::admin::{
+    AbortTransaction, ActiveProducer, CreateDelegationToken, DelegationToken, DescribeDelegationToken,
+    DescribeProducers, DescribeTransactions, DescribedTransaction, ExpireDelegationToken, FenceProducers,
+    FencedProducer, ForceTerminateTransaction, ListTransactions, PartitionProducers, Principal, RenewDelegationToken,
+    TokenHmac, TransactionDescription, TransactionListing, TransactionListings,
+};
 pub use results::Results;
 pub use types::{ConfigResource, OffsetAndMetadata};

@@ -1,5 +1,6 @@
 //! The operations, one file each.
 
+mod abort_transaction;
 mod acl;
 mod acl_operation;
 mod alter_configs;
@@ -9,8 +10,10 @@ mod alter_user_scram_credentials;
 mod config_changes;
 mod config_resource;
 mod create_acls;
+mod create_delegation_token;
 mod create_partitions;
 mod create_topics;
+mod delegation_token;
 mod delete_acls;
 mod delete_consumer_group_offsets;
 mod delete_groups;
@@ -22,11 +25,17 @@ mod describe_classic_groups;
 mod describe_cluster;
 mod describe_configs;
 mod describe_consumer_groups;
+mod describe_delegation_token;
+mod describe_producers;
 mod describe_share_groups;
 mod describe_streams_groups;
 mod describe_topics;
+mod describe_transactions;
 mod describe_user_scram_credentials;
 mod elect_leaders;
+mod expire_delegation_token;
+mod fence_producers;
+mod force_terminate_transaction;
 mod group_descriptions;
 mod group_result;
 mod incremental_alter_configs;
@@ -37,13 +46,17 @@ mod list_groups;
 mod list_offsets;
 mod list_share_group_offsets;
 mod list_topics;
+mod list_transactions;
 mod listed_groups;
 mod named;
 mod partitions;
 mod remove_members_from_consumer_group;
+mod renew_delegation_token;
 mod scram_credential;
 mod topic_result;
+mod transactional_ids;
 
+pub use abort_transaction::AbortTransaction;
 pub use acl::{AclBinding, AclFilter, AclResourceType, PatternType, PermissionType};
 pub use acl_operation::AclOperation;
 pub use alter_configs::AlterConfigs;
@@ -54,8 +67,10 @@ pub use config_resource::{
     AlterOp, ConfigChange, ConfigChanges, ConfigEntry, ConfigSource, ConfigSynonym, ResourceResult, ResourceType,
 };
 pub use create_acls::CreateAcls;
+pub use create_delegation_token::CreateDelegationToken;
 pub use create_partitions::{CreatePartitions, NewPartitions};
 pub use create_topics::{CreateTopics, NewTopic};
+pub use delegation_token::{DelegationToken, Principal, TokenHmac};
 pub use delete_acls::{DeleteAcls, DeleteAclsResult, DeletedAcl};
 pub use delete_consumer_group_offsets::DeleteConsumerGroupOffsets;
 pub use delete_groups::DeleteGroups;
@@ -67,14 +82,20 @@ pub use describe_classic_groups::{ClassicGroupDescription, DescribeClassicGroups
 pub use describe_cluster::{ClusterDescription, DescribeCluster};
 pub use describe_configs::{ConfigQuery, DescribeConfigs};
 pub use describe_consumer_groups::{DescribeConsumerGroups, GroupDescription, MemberDescription};
+pub use describe_delegation_token::DescribeDelegationToken;
+pub use describe_producers::{ActiveProducer, DescribeProducers, PartitionProducers};
 pub use describe_share_groups::{DescribeShareGroups, ShareGroupDescription, ShareMember};
 pub use describe_streams_groups::{
     DescribeStreamsGroups, StreamsGroupDescription, StreamsMember, StreamsTasks, Subtopology, SubtopologyTopic,
     TaskOffset, Tasks,
 };
 pub use describe_topics::{DescribeTopics, PartitionDescription, TopicDescription};
+pub use describe_transactions::{DescribeTransactions, DescribedTransaction, TransactionDescription};
 pub use describe_user_scram_credentials::{DescribeUserScramCredentials, ScramCredentialInfo, UserScramCredentials};
 pub use elect_leaders::{ElectLeaders, ElectionResult, ElectionType};
+pub use expire_delegation_token::ExpireDelegationToken;
+pub use fence_producers::{FenceProducers, FencedProducer};
+pub use force_terminate_transaction::ForceTerminateTransaction;
 pub use group_descriptions::{DescribeGroups, DescribedGroup};
 pub use group_result::GroupResult;
 pub use incremental_alter_configs::IncrementalAlterConfigs;
@@ -85,6 +106,8 @@ pub use list_groups::{GroupListing, GroupListings, ListGroups};
 pub use list_offsets::{ListOffsets, ListedOffset, OffsetSpec};
 pub use list_share_group_offsets::{ListShareGroupOffsets, ShareGroupOffsets, ShareOffset};
 pub use list_topics::{ListTopics, TopicListing};
+pub use list_transactions::{ListTransactions, TransactionListing, TransactionListings};
 pub use remove_members_from_consumer_group::{MemberToRemove, RemoveMembersFromConsumerGroup, RemovedMember};
+pub use renew_delegation_token::RenewDelegationToken;
 pub use scram_credential::ScramMechanism;
 pub use topic_result::TopicResult;
