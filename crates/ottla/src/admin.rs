@@ -87,6 +87,7 @@
 mod call;
 mod client;
 mod convert;
+mod groups;
 mod results;
 mod types;
 
@@ -120,5 +121,14 @@ pub use ottla_core::admin::{
     FencedProducer, ForceTerminateTransaction, ListTransactions, PartitionProducers, Principal, RenewDelegationToken,
     TokenHmac, TransactionDescription, TransactionListing, TransactionListings,
 };
+// The cluster.
+pub use ottla_core::admin::{
+    AddRaftVoter, AlterClientQuotas, AlterPartitionReassignments, AlterReplicaLogDirs, BrokerLogDirs,
+    ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaEntry, ClientQuotaResult, DescribeClientQuotas,
+    DescribeFeatures, DescribeLogDirs, DescribeMetadataQuorum, FeatureMetadata, FeatureRange, FeatureResult,
+    FeatureUpdate, FeatureUpgradeType, ListConfigResources, ListPartitionReassignments, LogDir, LogDirReplica,
+    OngoingReassignment, PartitionReassignment, QuorumInfo, QuorumNode, QuorumReplica, QuotaMatch, RaftEndpoint,
+    ReassignmentResult, RemoveRaftVoter, ReplicaMove, ReplicaMoveResult, UnregisterBroker, UpdateFeatures,
+};
 pub use results::Results;
-pub use types::{ConfigResource, OffsetAndMetadata};
+pub use types::{ConfigResource, OffsetAndMetadata, StartOffset};

@@ -3,16 +3,20 @@
 use std::time::{Duration, Instant};
 
 use ottla::admin::{
-    AclBinding, AclFilter, AclOperation, AclResourceType, Admin, Call, ConfigChange, ConfigChanges, ConfigEntry,
-    ConfigQuery, ConfigResource, ConfigSource, ElectionType, ListConsumerGroups, ListTopics, NewPartitions, NewTopic,
-    OffsetAndMetadata, OffsetSpec, Options, PatternType, PermissionType, ResourceType, Results, ScramAlteration,
-    ScramCredentialInfo, ScramMechanism, ScramUpsertion,
+    AbortTransaction, AclBinding, AclFilter, AclOperation, AclResourceType, AddRaftVoter, Admin,
+    AlterPartitionReassignments, Call, ClientQuotaAlteration, ClientQuotaEntity, ConfigChange, ConfigChanges,
+    ConfigEntry, ConfigQuery, ConfigResource, ConfigSource, CreateDelegationToken, DescribeClientQuotas,
+    DescribeLogDirs, ElectionType, ExpireDelegationToken, FeatureUpdate, FeatureUpgradeType, ListConsumerGroups,
+    ListGroups, ListTopics, ListTransactions, MemberToRemove, NewPartitions, NewTopic, OffsetAndMetadata, OffsetSpec,
+    Options, PartitionReassignment, PatternType, PermissionType, RaftEndpoint, RemoveMembersFromConsumerGroup,
+    RemoveRaftVoter, RenewDelegationToken, ReplicaMove, ResourceType, Results, ScramAlteration, ScramCredentialInfo,
+    ScramMechanism, ScramUpsertion, TokenHmac,
 };
 use ottla::client::{Client, ClientHooks};
 use ottla::config::Conf;
 use ottla::error::{Error, ErrorCode};
 use ottla::producer::{Payload, Record};
-use ottla::types::{ClientKind, TopicHooks, TopicPartition, offset};
+use ottla::types::{ClientKind, NodeId, TopicHooks, TopicPartition, Uuid, offset};
 
 const OK: ErrorCode = ErrorCode::NO_ERROR;
 
@@ -447,4 +451,254 @@ fn contradictory_properties_are_refused() {
     conf.set("enable.idempotence", "true").unwrap();
     conf.set("acks", "1").unwrap();
     assert_eq!(Admin::new(&conf).unwrap_err().code, ErrorCode::L_INVALID_ARG);
+}
+
+// ---------------------------------------------------------------- groups of all types, transactions, the cluster
+
+#[test]
+fn groups_of_all_types_are_listed_and_described() {
+    let (admin, options) = (with_records(), options());
+    admin
+        .alter_consumer_group_offsets("g", [(tp(0), 1)], &options)
+        .wait()
+        .unwrap()
+        .all()
+        .unwrap();
+    let listed = admin.list_groups(ListGroups::default(), &options).wait().unwrap();
+    let ids: Vec<&str> = listed.groups.iter().map(|group| &*group.group_id).collect();
+    assert!(ids == ["g"] && listed.errors.is_empty());
+    let missing = ErrorCode::GROUP_ID_NOT_FOUND;
+    let classic = admin.describe_classic_groups(["none", "g"], &options).wait().unwrap();
+    assert_eq!(codes(&classic), named(&[("none", missing), ("g", OK)]));
+    let share = admin.describe_share_groups(["none"], &options).wait().unwrap();
+    assert_eq!(codes(&share), named(&[("none", missing)]));
+    let streams = admin.describe_streams_groups(["none"], &options).wait().unwrap();
+    assert_eq!(codes(&streams), named(&[("none", missing)]));
+    let remove = RemoveMembersFromConsumerGroup {
+        group_id: "g".into(),
+        members: Some(vec![MemberToRemove::Member("nobody".into())]),
+        reason: None,
+    };
+    let removed = admin
+        .remove_members_from_consumer_group(remove, &options)
+        .wait()
+        .unwrap();
+    assert_eq!(
+        removed.errors().next().map(|(_, error)| error.code),
+        Some(ErrorCode::UNKNOWN_MEMBER_ID)
+    );
+}
+
+#[test]
+fn start_offsets_of_share_groups_are_altered_listed_and_deleted() {
+    let (admin, options) = (with_records(), options());
+    let altered = admin
+        .alter_share_group_offsets("s", [(tp(0), 2), (tp(9), 0)], &options)
+        .wait()
+        .unwrap();
+    assert_eq!(
+        codes(&altered),
+        [(tp(0), OK), (tp(9), ErrorCode::UNKNOWN_TOPIC_OR_PART)]
+    );
+    let listed = admin
+        .list_share_group_offsets([("s", Some(vec![tp(0), tp(1)]))], &options)
+        .wait()
+        .unwrap()
+        .all()
+        .unwrap();
+    let offset = |partition| {
+        let result = listed[0].1.get(&tp(partition)).unwrap().as_ref().unwrap();
+        result.as_ref().map(|start| start.offset)
+    };
+    assert_eq!((offset(0), offset(1)), (Some(2), None));
+    let deleted = admin.delete_share_group_offsets("s", ["t"], &options).wait().unwrap();
+    assert_eq!(codes(&deleted), named(&[("t", OK)]));
+    let error = admin
+        .delete_share_group_offsets("none", ["t"], &options)
+        .wait()
+        .unwrap_err();
+    assert_eq!(error.code, ErrorCode::GROUP_ID_NOT_FOUND);
+}
+
+#[test]
+fn transactions_are_listed_described_and_terminated() {
+    let mut conf = conf();
+    conf.set("transactional.id", "tx").unwrap();
+    let (settings, topic_settings) = conf.finalize(ClientKind::Producer).unwrap();
+    let client = Client::new(ClientKind::Producer, settings, topic_settings, ClientHooks::default()).unwrap();
+    let (admin, options) = (Admin::from(&client), options());
+    admin
+        .create_topics([NewTopic::new("t", 2, 3)], &options)
+        .wait()
+        .unwrap()
+        .all()
+        .unwrap();
+    let timeout = Some(Duration::from_secs(20));
+    client.init_transactions(timeout).unwrap();
+    client.begin_transaction().unwrap();
+    let topic = client.topic("t", None, TopicHooks::default()).unwrap();
+    let record = Record {
+        value: Payload::Copy(b"value"),
+        ..Record::default()
+    };
+    client.produce(&topic, 0, record, false).unwrap();
+    client.flush_begin().unwrap();
+    client.flush_wait(Duration::from_secs(20)).unwrap();
+    client.flush_end();
+
+    let listed = admin
+        .list_transactions(ListTransactions::default(), &options)
+        .wait()
+        .unwrap();
+    assert!(listed.errors.is_empty() && listed.transactions.len() == 1);
+    assert_eq!(
+        (
+            &*listed.transactions[0].transactional_id,
+            &*listed.transactions[0].state
+        ),
+        ("tx", "Ongoing")
+    );
+    let described = admin.describe_transactions(["tx", "none"], &options).wait().unwrap();
+    let missing = ErrorCode::TRANSACTIONAL_ID_NOT_FOUND;
+    assert_eq!(codes(&described), named(&[("tx", OK), ("none", missing)]));
+    assert_eq!(described.get("tx").unwrap().as_ref().unwrap().partitions, [tp(0)]);
+    let producers = admin.describe_producers([tp(0), tp(9)], &options).wait().unwrap();
+    assert_eq!(
+        codes(&producers),
+        [(tp(0), OK), (tp(9), ErrorCode::L_UNKNOWN_PARTITION)]
+    );
+    let active = producers.get(&tp(0)).unwrap().as_ref().unwrap();
+    assert!(active.len() == 1 && active[0].transaction_start_offset == Some(0));
+
+    admin.force_terminate_transaction("tx", &options).wait().unwrap();
+    assert!(client.commit_transaction(timeout).is_err());
+    let fenced = admin.fence_producers(["tx"], &options).wait().unwrap().all().unwrap();
+    assert!(fenced[0].1.0 >= 0);
+    let abort = AbortTransaction {
+        partition: tp(9),
+        producer_id: 1,
+        producer_epoch: 0,
+        coordinator_epoch: 0,
+    };
+    let error = admin.abort_transaction(abort, &options).wait().unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_UNKNOWN_PARTITION);
+}
+
+#[test]
+fn log_directories_and_reassignments_are_described() {
+    let (admin, options) = (with_records(), options());
+    let dirs = admin
+        .describe_log_dirs(DescribeLogDirs::default(), &options)
+        .wait()
+        .unwrap()
+        .all()
+        .unwrap();
+    assert_eq!(dirs.len(), 3);
+    let sizes = dirs.iter().flat_map(|(_, dirs)| dirs).flat_map(|dir| &dir.replicas);
+    assert!(sizes.clone().count() == 6 && sizes.map(|replica| replica.size_bytes).sum::<i64>() > 0);
+    let moved = ReplicaMove {
+        broker: dirs[0].0,
+        tp: tp(0),
+        log_dir: "/nowhere".into(),
+    };
+    let moved = admin.alter_replica_log_dirs([moved], &options).wait().unwrap();
+    assert_eq!(codes(&moved), [((dirs[0].0, tp(0)), ErrorCode::LOG_DIR_NOT_FOUND)]);
+
+    let cancel = PartitionReassignment {
+        tp: tp(0),
+        replicas: None,
+    };
+    let operation = AlterPartitionReassignments {
+        reassignments: vec![cancel],
+        allow_replication_factor_change: true,
+    };
+    let cancelled = admin.alter_partition_reassignments(operation, &options).wait().unwrap();
+    assert_eq!(codes(&cancelled), [(tp(0), ErrorCode::NO_REASSIGNMENT_IN_PROGRESS)]);
+    assert!(
+        admin
+            .list_partition_reassignments(None, &options)
+            .wait()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn quotas_are_altered_and_described() {
+    let (admin, options) = (admin(), options());
+    let entity: ClientQuotaEntity = [("user".to_owned(), Some("alice".to_owned()))].into();
+    let alteration = ClientQuotaAlteration {
+        entity: entity.clone(),
+        changes: [("producer_byte_rate".to_owned(), Some(1000.0))].into(),
+    };
+    let altered = admin.alter_client_quotas([alteration], &options).wait().unwrap();
+    assert_eq!(codes(&altered), [(entity.clone(), OK)]);
+    let found = admin
+        .describe_client_quotas(DescribeClientQuotas::default(), &options)
+        .wait()
+        .unwrap();
+    assert_eq!((found.len(), &found[0].entity), (1, &entity));
+    assert_eq!(found[0].quotas.get("producer_byte_rate"), Some(&1000.0));
+}
+
+#[test]
+fn the_quorum_features_and_resources_are_described() {
+    let (admin, options) = (with_records(), options());
+    let quorum = admin.describe_metadata_quorum(&options).wait().unwrap();
+    assert!(!quorum.voters.is_empty());
+    let features = admin.describe_features(&options).wait().unwrap();
+    let unknown = FeatureUpdate {
+        feature: "no.such.feature".into(),
+        max_level: 1,
+        upgrade_type: FeatureUpgradeType::Upgrade,
+    };
+    assert!(!features.supported.is_empty());
+    let updated = admin.update_features([unknown], &options).wait().unwrap();
+    assert_eq!(updated.errors().count(), 1);
+    let topics = admin
+        .list_config_resources([ResourceType::TOPIC], &options)
+        .wait()
+        .unwrap();
+    assert_eq!(topics, [ConfigResource::topic("t")]);
+    let error = admin.unregister_broker(NodeId(99), &options).wait().unwrap_err();
+    assert_eq!(error.code, ErrorCode::BROKER_ID_NOT_REGISTERED);
+    let voter = RemoveRaftVoter {
+        voter_id: NodeId(99),
+        directory_id: Uuid::ZERO,
+        cluster_id: None,
+    };
+    assert!(admin.remove_raft_voter(voter, &options).wait().is_err());
+    let voter = AddRaftVoter {
+        voter_id: quorum.voters[0].id,
+        directory_id: quorum.voters[0].directory_id,
+        endpoints: vec![RaftEndpoint {
+            listener: "CONTROLLER".into(),
+            host: "localhost".into(),
+            port: 9093,
+        }],
+        cluster_id: None,
+    };
+    assert!(admin.add_raft_voter(voter, &options).wait().is_err());
+}
+
+#[test]
+fn delegation_tokens_require_authentication() {
+    let (admin, options) = (admin(), options());
+    let error = admin
+        .create_delegation_token(CreateDelegationToken::default(), &options)
+        .wait()
+        .unwrap_err();
+    assert!(error.code.is_from_broker(), "{error}");
+    let hmac = || TokenHmac::new(b"secret");
+    let renew = RenewDelegationToken {
+        hmac: hmac(),
+        period: None,
+    };
+    assert!(admin.renew_delegation_token(renew, &options).wait().is_err());
+    let expire = ExpireDelegationToken {
+        hmac: hmac(),
+        period: None,
+    };
+    assert!(admin.expire_delegation_token(expire, &options).wait().is_err());
+    assert!(admin.describe_delegation_token(None, &options).wait().is_err());
 }

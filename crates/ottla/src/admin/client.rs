@@ -1,23 +1,27 @@
-//! [`Admin`]: one method for each operation.
+//! [`Admin`]: its client, and the methods on topics, settings, security and the cluster.
 
 use ottla_core::admin::{
-    AclBinding, AclFilter, AlterConfigs, AlterConsumerGroupOffsets, AlterUserScramCredentials, ClusterDescription,
-    ConfigChanges, ConfigEntry, ConfigQuery, ConsumerGroups, CreateAcls, CreatePartitions, CreateTopics, DeleteAcls,
-    DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics, DescribeAcls, DescribeCluster,
-    DescribeConfigs, DescribeConsumerGroups, DescribeTopics, DescribeUserScramCredentials, ElectLeaders, ElectionType,
-    GroupDescription, GroupResult, IncrementalAlterConfigs, ListConsumerGroupOffsets, ListConsumerGroups, ListOffsets,
-    ListTopics, ListedOffset, NewPartitions, NewTopic, OffsetSpec, Operation, Options, ScramAlteration,
-    ScramCredentialInfo, TopicDescription, TopicListing,
+    AclBinding, AclFilter, AddRaftVoter, AlterClientQuotas, AlterConfigs, AlterPartitionReassignments,
+    AlterReplicaLogDirs, AlterUserScramCredentials, ClientQuotaAlteration, ClientQuotaEntity, ClientQuotaEntry,
+    ClusterDescription, ConfigChanges, ConfigEntry, ConfigQuery, CreateAcls, CreateDelegationToken, CreatePartitions,
+    CreateTopics, DelegationToken, DeleteAcls, DeleteRecords, DeleteTopics, DescribeAcls, DescribeClientQuotas,
+    DescribeCluster, DescribeConfigs, DescribeDelegationToken, DescribeFeatures, DescribeLogDirs,
+    DescribeMetadataQuorum, DescribeTopics, DescribeUserScramCredentials, ElectLeaders, ElectionType,
+    ExpireDelegationToken, FeatureMetadata, FeatureUpdate, IncrementalAlterConfigs, ListConfigResources, ListOffsets,
+    ListPartitionReassignments, ListTopics, ListedOffset, LogDir, NewPartitions, NewTopic, OffsetSpec,
+    OngoingReassignment, Operation, Options, Principal, QuorumInfo, RemoveRaftVoter, RenewDelegationToken, ReplicaMove,
+    ResourceType, ScramAlteration, ScramCredentialInfo, TopicDescription, TopicListing, UnregisterBroker,
+    UpdateFeatures,
 };
 use ottla_core::client::{Client, ClientHooks};
 use ottla_core::config::Conf;
 use ottla_core::error::Error;
-use ottla_core::types::{ClientKind, TopicPartition};
+use ottla_core::types::{ClientKind, NodeId, TopicPartition};
 
 use super::call::Call;
 use super::convert;
 use super::results::Results;
-use super::types::{ConfigResource, OffsetAndMetadata};
+use super::types::ConfigResource;
 
 /// Administers a cluster: one method for each operation, named like the methods of Java's `Admin`.
 ///
@@ -71,17 +75,16 @@ impl Admin {
         O: Operation,
         F: FnOnce(O::Output) -> T + Send + 'static,
     {
-        Call::new(self.client.start_admin(operation, options), |output| {
-            Ok(convert(output))
-        })
+        self.begin_fallible(operation, options, |output| Ok(convert(output)))
     }
 
-    /// Begins a call for the partitions of one group, whose error is that of the call.
-    fn begin_of_group<O>(&self, operation: O, options: &Options) -> Call<Results<TopicPartition, ()>>
+    /// Begins a call whose output may be an error.
+    pub(super) fn begin_fallible<O, T, F>(&self, operation: O, options: &Options, convert: F) -> Call<T>
     where
-        O: Operation<Output = Vec<GroupResult>>,
+        O: Operation,
+        F: FnOnce(O::Output) -> Result<T, Error> + Send + 'static,
     {
-        Call::new(self.client.start_admin(operation, options), convert::only_group)
+        Call::new(self.client.start_admin(operation, options), convert)
     }
 
     // ---------------------------------------------------------------- topics
@@ -273,108 +276,6 @@ impl Admin {
         self.begin(operation, options, |rows| convert::resources(rows, |_| ()))
     }
 
-    // ---------------------------------------------------------------- groups
-
-    /// Lists the groups that consumers have created, of all states and types with a default `filter`. Groups of brokers that
-    /// did not answer are missing: [`ConsumerGroups::errors`] has these brokers' errors.
-    ///
-    /// Asks every broker. Repeated after a lost response. Filters require Kafka 2.6 (states, KIP-518) and 3.8 (types,
-    /// KIP-848).
-    pub fn list_consumer_groups(&self, filter: ListConsumerGroups, options: &Options) -> Call<ConsumerGroups> {
-        self.call(filter, options)
-    }
-
-    /// Describes groups of either protocol with their members. A group that does not exist has the state `Dead`.
-    ///
-    /// Asks each group's coordinator, again after it has moved. Repeated after a lost response.
-    /// [`Options::include_authorized_operations`] requires Kafka 2.3.
-    ///
-    /// # Errors
-    /// Of a group: `GROUP_AUTHORIZATION_FAILED`, `_INVALID_ARG` for a group of another kind, `_TIMED_OUT` without a
-    /// coordinator.
-    pub fn describe_consumer_groups(
-        &self,
-        groups: impl IntoIterator<Item = impl Into<String>>,
-        options: &Options,
-    ) -> Call<Results<String, GroupDescription>> {
-        let operation = DescribeConsumerGroups { groups: texts(groups) };
-        self.begin(operation, options, convert::described_groups)
-    }
-
-    /// Deletes groups without members, with their committed offsets.
-    ///
-    /// Asks each group's coordinator, again after it has moved. A request that may have been executed is not repeated.
-    /// Requires Kafka 1.1 (KIP-229).
-    ///
-    /// # Errors
-    /// Of a group: `NON_EMPTY_GROUP`, `GROUP_ID_NOT_FOUND`, `GROUP_AUTHORIZATION_FAILED`, `_TIMED_OUT`.
-    pub fn delete_consumer_groups(
-        &self,
-        groups: impl IntoIterator<Item = impl Into<String>>,
-        options: &Options,
-    ) -> Call<Results<String, ()>> {
-        self.begin(DeleteGroups(texts(groups)), options, convert::groups)
-    }
-
-    /// Lists committed offsets of groups: of these partitions, or with `None` of all that have one. A partition without a
-    /// committed offset has the value `None`.
-    ///
-    /// Asks each group's coordinator, again after it has moved; one request has many groups since Kafka 3.0 (KIP-709).
-    /// Repeated after a lost response. [`Options::require_stable`] waits for open transactions.
-    ///
-    /// # Errors
-    /// Of a group: `GROUP_AUTHORIZATION_FAILED`, `_TIMED_OUT`. Of a partition: `TOPIC_AUTHORIZATION_FAILED`.
-    pub fn list_consumer_group_offsets(
-        &self,
-        groups: impl IntoIterator<Item = (impl Into<String>, Option<Vec<TopicPartition>>)>,
-        options: &Options,
-    ) -> Call<Results<String, Results<TopicPartition, Option<OffsetAndMetadata>>>> {
-        let groups = groups.into_iter().map(|(group, partitions)| (group.into(), partitions));
-        let operation = ListConsumerGroupOffsets {
-            groups: groups.collect(),
-        };
-        self.begin(operation, options, |rows| {
-            convert::groups_of_partitions(rows, OffsetAndMetadata::from_row)
-        })
-    }
-
-    /// Commits offsets for a group that has no members.
-    ///
-    /// Asks the group's coordinator, again after it has moved. Repeated after a lost response: the offsets are the same the
-    /// second time.
-    ///
-    /// # Errors
-    /// Of a partition: `UNKNOWN_MEMBER_ID` while the group has members, `UNKNOWN_TOPIC_OR_PART`,
-    /// `TOPIC_AUTHORIZATION_FAILED`. Of the call: `GROUP_AUTHORIZATION_FAILED`, `_TIMED_OUT`.
-    pub fn alter_consumer_group_offsets(
-        &self,
-        group: impl Into<String>,
-        offsets: impl IntoIterator<Item = (TopicPartition, impl Into<OffsetAndMetadata>)>,
-        options: &Options,
-    ) -> Call<Results<TopicPartition, ()>> {
-        let rows = offsets.into_iter().map(|(tp, offset)| offset.into().into_row(tp));
-        let operation = AlterConsumerGroupOffsets(vec![(group.into(), rows.collect())]);
-        self.begin_of_group(operation, options)
-    }
-
-    /// Deletes committed offsets of a group, whose members may not consume the topics.
-    ///
-    /// Asks the group's coordinator, again after it has moved. A request that may have been executed is not repeated.
-    /// Requires Kafka 2.4 (KIP-496).
-    ///
-    /// # Errors
-    /// Of a partition: `GROUP_SUBSCRIBED_TO_TOPIC`, `UNKNOWN_TOPIC_OR_PART`. Of the call: `GROUP_ID_NOT_FOUND`,
-    /// `NON_EMPTY_GROUP`, `GROUP_AUTHORIZATION_FAILED`, `_TIMED_OUT`.
-    pub fn delete_consumer_group_offsets(
-        &self,
-        group: impl Into<String>,
-        partitions: impl IntoIterator<Item = TopicPartition>,
-        options: &Options,
-    ) -> Call<Results<TopicPartition, ()>> {
-        let operation = DeleteConsumerGroupOffsets(vec![(group.into(), partitions.into_iter().collect())]);
-        self.begin_of_group(operation, options)
-    }
-
     // ---------------------------------------------------------------- security
 
     /// Creates access control entries. One that exists is created without an error.
@@ -471,8 +372,218 @@ impl Admin {
     pub fn describe_cluster(&self, options: &Options) -> Call<ClusterDescription> {
         self.call(DescribeCluster, options)
     }
+
+    /// Describes the log directories of brokers with the replicas in them; without brokers those of all brokers.
+    ///
+    /// Asks each broker. Repeated after a lost response. Requires Kafka 1.0 (KIP-113).
+    ///
+    /// # Errors
+    /// Of a broker: `CLUSTER_AUTHORIZATION_FAILED`, `_TIMED_OUT`. A directory has its own error.
+    pub fn describe_log_dirs(
+        &self,
+        operation: DescribeLogDirs,
+        options: &Options,
+    ) -> Call<Results<NodeId, Vec<LogDir>>> {
+        self.begin(operation, options, convert::log_dirs)
+    }
+
+    /// Moves replicas to other log directories of their brokers. The moves continue after the call;
+    /// [`describe_log_dirs`](Self::describe_log_dirs) shows them.
+    ///
+    /// Asks each broker. Repeated after a lost response. Requires Kafka 1.0 (KIP-113).
+    ///
+    /// # Errors
+    /// Of a replica: `LOG_DIR_NOT_FOUND`, `REPLICA_NOT_AVAILABLE`, `KAFKA_STORAGE_ERROR`, `CLUSTER_AUTHORIZATION_FAILED`.
+    pub fn alter_replica_log_dirs(
+        &self,
+        moves: impl IntoIterator<Item = ReplicaMove>,
+        options: &Options,
+    ) -> Call<Results<(NodeId, TopicPartition), ()>> {
+        let operation = AlterReplicaLogDirs(moves.into_iter().collect());
+        self.begin(operation, options, convert::replica_moves)
+    }
+
+    /// Begins and cancels reassignments of partitions to brokers. They continue after the call.
+    ///
+    /// Asks the controller. Repeated after a lost response unless a reassignment is cancelled. Requires Kafka 2.4 (KIP-455).
+    ///
+    /// # Errors
+    /// Of a partition: `NO_REASSIGNMENT_IN_PROGRESS`, `INVALID_REPLICA_ASSIGNMENT`, `UNKNOWN_TOPIC_OR_PART`. Of the call:
+    /// `CLUSTER_AUTHORIZATION_FAILED`.
+    pub fn alter_partition_reassignments(
+        &self,
+        operation: AlterPartitionReassignments,
+        options: &Options,
+    ) -> Call<Results<TopicPartition, ()>> {
+        self.begin(operation, options, convert::reassignments)
+    }
+
+    /// Lists the reassignments under way, of these partitions or with `None` of all.
+    ///
+    /// Asks the controller. Repeated after a lost response. Requires Kafka 2.4 (KIP-455).
+    pub fn list_partition_reassignments(
+        &self,
+        partitions: Option<Vec<TopicPartition>>,
+        options: &Options,
+    ) -> Call<Vec<OngoingReassignment>> {
+        self.call(ListPartitionReassignments { partitions }, options)
+    }
+
+    /// Describes the quotas of the entities that match; of all with a default `filter`.
+    ///
+    /// Asks any broker. Repeated after a lost response. Requires Kafka 2.6 (KIP-546).
+    pub fn describe_client_quotas(
+        &self,
+        filter: DescribeClientQuotas,
+        options: &Options,
+    ) -> Call<Vec<ClientQuotaEntry>> {
+        self.call(filter, options)
+    }
+
+    /// Sets and removes quotas, of each entity all or none.
+    ///
+    /// Asks any broker. Repeated after a lost response: the quotas are the same the second time. Requires Kafka 2.6
+    /// (KIP-546).
+    ///
+    /// # Errors
+    /// Of an entity: `INVALID_REQUEST`, `CLUSTER_AUTHORIZATION_FAILED`.
+    pub fn alter_client_quotas(
+        &self,
+        alterations: impl IntoIterator<Item = ClientQuotaAlteration>,
+        options: &Options,
+    ) -> Call<Results<ClientQuotaEntity, ()>> {
+        let operation = AlterClientQuotas(alterations.into_iter().collect());
+        self.begin(operation, options, convert::quotas)
+    }
+
+    /// Lists the resources of these types that have settings; of all types that the broker can list without types.
+    ///
+    /// Asks any broker. Repeated after a lost response. Requires Kafka 4.1 (KIP-1142), and 3.7 for subscriptions to client
+    /// metrics (KIP-714).
+    pub fn list_config_resources(
+        &self,
+        types: impl IntoIterator<Item = ResourceType>,
+        options: &Options,
+    ) -> Call<Vec<ConfigResource>> {
+        let operation = ListConfigResources {
+            types: types.into_iter().collect(),
+        };
+        self.begin(operation, options, |rows| {
+            rows.into_iter()
+                .map(|(kind, name)| ConfigResource { kind, name })
+                .collect()
+        })
+    }
+
+    /// Describes the metadata quorum of a KRaft cluster.
+    ///
+    /// Asks any broker. Repeated after a lost response. Requires Kafka 3.0 (KIP-595).
+    pub fn describe_metadata_quorum(&self, options: &Options) -> Call<QuorumInfo> {
+        self.call(DescribeMetadataQuorum, options)
+    }
+
+    /// Adds a voter to the metadata quorum.
+    ///
+    /// Asks any broker. A request that may have been executed is not repeated. Requires Kafka 3.9 (KIP-853).
+    ///
+    /// # Errors
+    /// Of the call: `DUPLICATE_VOTER`, `INCONSISTENT_CLUSTER_ID`, `CLUSTER_AUTHORIZATION_FAILED`.
+    pub fn add_raft_voter(&self, operation: AddRaftVoter, options: &Options) -> Call<()> {
+        self.call(operation, options)
+    }
+
+    /// Removes a voter from the metadata quorum.
+    ///
+    /// Asks any broker. A request that may have been executed is not repeated. Requires Kafka 3.9 (KIP-853).
+    ///
+    /// # Errors
+    /// Of the call: `VOTER_NOT_FOUND`, `INCONSISTENT_CLUSTER_ID`, `CLUSTER_AUTHORIZATION_FAILED`.
+    pub fn remove_raft_voter(&self, operation: RemoveRaftVoter, options: &Options) -> Call<()> {
+        self.call(operation, options)
+    }
+
+    /// Removes the registration of a broker that will not return.
+    ///
+    /// Asks any broker. A request that may have been executed is not repeated. Requires Kafka 3.0 (KIP-631).
+    ///
+    /// # Errors
+    /// Of the call: `BROKER_ID_NOT_REGISTERED`, `CLUSTER_AUTHORIZATION_FAILED`.
+    pub fn unregister_broker(&self, broker: NodeId, options: &Options) -> Call<()> {
+        self.call(UnregisterBroker(broker), options)
+    }
+
+    /// Describes the features of the cluster: the levels in use and those that brokers support.
+    ///
+    /// Asks any broker. Repeated after a lost response. Requires Kafka 2.7 (KIP-584).
+    pub fn describe_features(&self, options: &Options) -> Call<FeatureMetadata> {
+        self.call(DescribeFeatures, options)
+    }
+
+    /// Changes the levels of features; since Kafka 4.0 all or none.
+    ///
+    /// Asks the controller. A request that may have been executed is not repeated, except with
+    /// [`Options::validate_only`] (Kafka 3.3). Requires Kafka 2.7 (KIP-584).
+    ///
+    /// # Errors
+    /// Of a feature: `INVALID_UPDATE_VERSION`, `FEATURE_UPDATE_FAILED`. Of the call: `CLUSTER_AUTHORIZATION_FAILED`.
+    pub fn update_features(
+        &self,
+        updates: impl IntoIterator<Item = FeatureUpdate>,
+        options: &Options,
+    ) -> Call<Results<String, ()>> {
+        let operation = UpdateFeatures(updates.into_iter().collect());
+        self.begin(operation, options, convert::features)
+    }
+
+    // ---------------------------------------------------------------- delegation tokens
+
+    /// Creates a delegation token, on a connection that is authenticated without a token.
+    ///
+    /// Asks any broker. A request that may have been executed is not repeated. Requires Kafka 1.1 (KIP-48), and 3.3 for
+    /// another owner (KIP-373).
+    ///
+    /// # Errors
+    /// Of the call: `DELEGATION_TOKEN_AUTH_DISABLED`, `DELEGATION_TOKEN_REQUEST_NOT_ALLOWED`, `INVALID_PRINCIPAL_TYPE`.
+    pub fn create_delegation_token(
+        &self,
+        operation: CreateDelegationToken,
+        options: &Options,
+    ) -> Call<DelegationToken> {
+        self.call(operation, options)
+    }
+
+    /// Renews a delegation token; returns its new end in milliseconds since 1970.
+    ///
+    /// Asks any broker. Repeated after a lost response. Requires Kafka 1.1 (KIP-48).
+    ///
+    /// # Errors
+    /// Of the call: `DELEGATION_TOKEN_NOT_FOUND`, `DELEGATION_TOKEN_EXPIRED`, `DELEGATION_TOKEN_OWNER_MISMATCH`.
+    pub fn renew_delegation_token(&self, operation: RenewDelegationToken, options: &Options) -> Call<i64> {
+        self.call(operation, options)
+    }
+
+    /// Sets the end of a delegation token, or removes it at once; returns its end in milliseconds since 1970.
+    ///
+    /// Asks any broker. A request that may have been executed is not repeated. Requires Kafka 1.1 (KIP-48).
+    ///
+    /// # Errors
+    /// As [`renew_delegation_token`](Self::renew_delegation_token).
+    pub fn expire_delegation_token(&self, operation: ExpireDelegationToken, options: &Options) -> Call<i64> {
+        self.call(operation, options)
+    }
+
+    /// Describes the delegation tokens of these owners, or with `None` of all, that the client may see.
+    ///
+    /// Asks any broker. Repeated after a lost response. Requires Kafka 1.1 (KIP-48).
+    pub fn describe_delegation_token(
+        &self,
+        owners: Option<Vec<Principal>>,
+        options: &Options,
+    ) -> Call<Vec<DelegationToken>> {
+        self.call(DescribeDelegationToken { owners }, options)
+    }
 }
 
-fn texts(names: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
+pub(super) fn texts(names: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {
     names.into_iter().map(Into::into).collect()
 }

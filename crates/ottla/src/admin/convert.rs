@@ -1,14 +1,16 @@
 //! Conversions of the core's outputs to results by key.
 
 use ottla_core::admin::{
-    DeletedAcl, ElectionResult, GroupDescription, GroupResult, ListedOffset, ResourceResult, ScramCredentialInfo,
-    TopicDescription, TopicResult, UserScramCredentials, UserScramResult,
+    AclBinding, BrokerLogDirs, ClientQuotaEntity, ClientQuotaResult, DeletedAcl, DeletedShareGroupOffsets,
+    ElectionResult, FeatureResult, GroupDescription, GroupResult, ListedOffset, LogDir, MemberToRemove,
+    ReassignmentResult, RemovedMember, ReplicaMoveResult, ResourceResult, ScramCredentialInfo, ShareGroupOffsets,
+    ShareOffset, TopicDescription, TopicResult, UserScramCredentials, UserScramResult,
 };
 use ottla_core::error::{Error, ErrorCode};
-use ottla_core::types::{PartitionOffset, TopicPartition};
+use ottla_core::types::{NodeId, PartitionOffset, TopicPartition};
 
 use super::results::Results;
-use super::types::ConfigResource;
+use super::types::{ConfigResource, StartOffset};
 
 /// Returns the value unless there is an error.
 fn unless<T>(error: Option<Error>, value: T) -> Result<T, Error> {
@@ -94,7 +96,7 @@ pub(super) fn described_groups(rows: Vec<GroupDescription>) -> Results<String, G
     rows.into_iter().map(result).collect()
 }
 
-pub(super) fn deleted_acls(rows: Vec<DeletedAcl>) -> Results<ottla_core::admin::AclBinding, ()> {
+pub(super) fn deleted_acls(rows: Vec<DeletedAcl>) -> Results<AclBinding, ()> {
     let result = |row: DeletedAcl| (row.binding, unless(row.error, ()));
     rows.into_iter().map(result).collect()
 }
@@ -106,4 +108,62 @@ pub(super) fn credentials(rows: Vec<UserScramCredentials>) -> Results<String, Ve
 
 pub(super) fn users(rows: Vec<UserScramResult>) -> Results<String, ()> {
     rows.into_iter().map(|row| (row.user, unless(row.error, ()))).collect()
+}
+
+pub(super) fn log_dirs(rows: Vec<BrokerLogDirs>) -> Results<NodeId, Vec<LogDir>> {
+    let result = |row: BrokerLogDirs| (row.broker, unless(row.error, row.log_dirs));
+    rows.into_iter().map(result).collect()
+}
+
+pub(super) fn replica_moves(rows: Vec<ReplicaMoveResult>) -> Results<(NodeId, TopicPartition), ()> {
+    let result = |row: ReplicaMoveResult| ((row.broker, row.tp), unless(row.error, ()));
+    rows.into_iter().map(result).collect()
+}
+
+pub(super) fn reassignments(rows: Vec<ReassignmentResult>) -> Results<TopicPartition, ()> {
+    rows.into_iter().map(|row| (row.tp, unless(row.error, ()))).collect()
+}
+
+pub(super) fn quotas(rows: Vec<ClientQuotaResult>) -> Results<ClientQuotaEntity, ()> {
+    rows.into_iter()
+        .map(|row| (row.entity, unless(row.error, ())))
+        .collect()
+}
+
+pub(super) fn features(rows: Vec<FeatureResult>) -> Results<String, ()> {
+    rows.into_iter()
+        .map(|row| (row.feature, unless(row.error, ())))
+        .collect()
+}
+
+pub(super) fn removed_members(rows: Vec<RemovedMember>) -> Results<MemberToRemove, ()> {
+    rows.into_iter()
+        .map(|row| (row.member, unless(row.error, ())))
+        .collect()
+}
+
+pub(super) fn share_offsets(
+    rows: Vec<ShareGroupOffsets>,
+) -> Results<String, Results<TopicPartition, Option<StartOffset>>> {
+    let partition = |row: ShareOffset| {
+        (
+            row.row.tp.clone(),
+            unless(row.error, StartOffset::from_row(&row.row, row.lag)),
+        )
+    };
+    let group = |group: ShareGroupOffsets| {
+        let partitions = group.partitions.into_iter().map(partition).collect();
+        (group.group_id, unless(group.error, partitions))
+    };
+    rows.into_iter().map(group).collect()
+}
+
+/// Returns the results of the topics of the only group.
+///
+/// # Errors
+/// The group's error.
+pub(super) fn only_share_group(rows: Vec<DeletedShareGroupOffsets>) -> Result<Results<String, ()>, Error> {
+    let only = rows.into_iter().next();
+    let only = only.ok_or_else(|| Error::new(ErrorCode::L_FAIL, "there is no result for the group"))?;
+    unless(only.error, topics(only.topics))
 }

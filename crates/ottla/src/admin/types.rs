@@ -92,3 +92,25 @@ impl OffsetAndMetadata {
         })
     }
 }
+
+/// The start offset of a share group in a partition: the first record that the group has not processed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartOffset {
+    /// The offset.
+    pub offset: i64,
+    /// The leader epoch of the record before it, if it is known.
+    pub leader_epoch: Option<i32>,
+    /// The number of records that the group has not processed (KIP-1226, Kafka 4.3), if the broker knows it.
+    pub lag: Option<i64>,
+}
+
+impl StartOffset {
+    /// Returns the start offset of a row, `None` if there is none.
+    pub(super) fn from_row(row: &PartitionOffset, lag: Option<i64>) -> Option<Self> {
+        (row.offset >= 0).then_some(StartOffset {
+            offset: row.offset,
+            leader_epoch: Some(row.leader_epoch).filter(|epoch| *epoch >= 0),
+            lag,
+        })
+    }
+}
