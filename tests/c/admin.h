@@ -36,4 +36,38 @@ static RD_UNUSED void free_error(rd_kafka_error_t *error, rd_kafka_resp_err_t er
         rd_kafka_error_destroy(error);
 }
 
+/* Returns a consumer of the cluster at `servers` that has an assignment of topic "t". It is a static member of its group if
+ * `instance` is not NULL. */
+static RD_UNUSED rd_kafka_t *
+admin_member(const char *servers, const char *group, const char *instance, const char *protocol) {
+        rd_kafka_conf_t *conf              = test_conf();
+        rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
+        int64_t until                      = test_now_ms() + 30000;
+        int cnt                            = 0;
+        rd_kafka_t *c;
+
+        test_set(conf, "bootstrap.servers", servers);
+        test_set(conf, "group.id", group);
+        test_set(conf, "client.id", "me");
+        if (instance)
+                test_set(conf, "group.instance.id", instance);
+        test_set(conf, "group.protocol", protocol);
+        c = test_client(RD_KAFKA_CONSUMER, conf);
+        rd_kafka_poll_set_consumer(c);
+        rd_kafka_topic_partition_list_add(l, "t", RD_KAFKA_PARTITION_UA);
+        CHECK_OK(rd_kafka_subscribe(c, l));
+        rd_kafka_topic_partition_list_destroy(l);
+        while (!cnt && test_now_ms() < until) {
+                rd_kafka_message_t *m = rd_kafka_consumer_poll(c, 50);
+                if (m)
+                        rd_kafka_message_destroy(m);
+                if (!rd_kafka_assignment(c, &l)) {
+                        cnt = l->cnt;
+                        rd_kafka_topic_partition_list_destroy(l);
+                }
+        }
+        CHECK(cnt > 0);
+        return c;
+}
+
 #endif /* OTTLA_TEST_ADMIN_H */

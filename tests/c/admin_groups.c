@@ -217,37 +217,6 @@ static void delete_offsets(void) {
         rd_kafka_topic_partition_list_destroy(l);
 }
 
-/* A consumer with an assignment. */
-static rd_kafka_t *member(const char *group, const char *protocol) {
-        rd_kafka_conf_t *conf              = test_conf();
-        rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
-        int64_t until                      = test_now_ms() + 30000;
-        int cnt                            = 0;
-        rd_kafka_t *c;
-
-        test_set(conf, "bootstrap.servers", servers);
-        test_set(conf, "group.id", group);
-        test_set(conf, "client.id", "me");
-        test_set(conf, "group.instance.id", "static");
-        test_set(conf, "group.protocol", protocol);
-        c = test_client(RD_KAFKA_CONSUMER, conf);
-        rd_kafka_poll_set_consumer(c);
-        rd_kafka_topic_partition_list_add(l, "t", RD_KAFKA_PARTITION_UA);
-        CHECK_OK(rd_kafka_subscribe(c, l));
-        rd_kafka_topic_partition_list_destroy(l);
-        while (!cnt && test_now_ms() < until) {
-                rd_kafka_message_t *m = rd_kafka_consumer_poll(c, 50);
-                if (m)
-                        rd_kafka_message_destroy(m);
-                if (!rd_kafka_assignment(c, &l)) {
-                        cnt = l->cnt;
-                        rd_kafka_topic_partition_list_destroy(l);
-                }
-        }
-        CHECK(cnt > 0);
-        return c;
-}
-
 static void check_member(const rd_kafka_ConsumerGroupDescription_t *group, int is_classic) {
         const rd_kafka_topic_partition_list_t *partitions;
         const rd_kafka_MemberDescription_t *m;
@@ -280,7 +249,8 @@ static void check_member(const rd_kafka_ConsumerGroupDescription_t *group, int i
 
 static void describe_groups_with_members(void) {
         const char *names[] = {"consumer", "unknown", "classic"};
-        rd_kafka_t *classic = member("classic", "classic"), *consumer = member("consumer", "consumer");
+        rd_kafka_t *classic = admin_member(servers, "classic", "static", "classic"),
+                   *consumer = admin_member(servers, "consumer", "static", "consumer");
         const rd_kafka_ConsumerGroupDescription_t **groups;
         rd_kafka_DeleteGroup_t *del = rd_kafka_DeleteGroup_new("classic");
         const rd_kafka_group_result_t **deleted;

@@ -212,6 +212,17 @@ impl Cluster {
         self.groups.get(id).is_some() || self.share_groups.get(id).is_some() || self.streams_groups.get(id).is_some()
     }
 
+    /// Checks that the id is not that of a share group, which has neither consumers nor committed offsets.
+    ///
+    /// # Errors
+    /// GROUP_ID_NOT_FOUND.
+    pub(crate) fn check_no_share_group(&self, id: &str) -> Result<(), ErrorCode> {
+        match self.share_groups.get(id) {
+            None => Ok(()),
+            Some(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
+        }
+    }
+
     /// Removes a group of any type with its offsets.
     ///
     /// # Errors
