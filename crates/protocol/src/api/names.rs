@@ -30,7 +30,6 @@ const NAMES_WITHOUT_SCHEMA: &[(i16, &str)] = &[
     (86, "DeleteShareGroupState"),
     (87, "ReadShareGroupStateSummary"),
     (88, "StreamsGroupHeartbeat"),
-    (89, "StreamsGroupDescribe"),
 ];
 
 impl ApiKey {
