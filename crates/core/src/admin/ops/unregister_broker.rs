@@ -75,7 +75,7 @@ mod tests {
             broker: Some(NodeId(1)),
             ..Options::default()
         };
-        let mut unregister = |w: &mut World, id| code(w.ask_with(UnregisterBroker(NodeId(id)), at_first.clone()));
+        let unregister = |w: &mut World, id| code(w.ask_with(UnregisterBroker(NodeId(id)), at_first.clone()));
         assert_eq!(unregister(&mut w, 3), None);
         let nodes = w.ask(DescribeCluster::default()).unwrap().nodes;
         assert_eq!(nodes.iter().map(|node| node.id.0).collect::<Vec<_>>(), [1, 2]);
