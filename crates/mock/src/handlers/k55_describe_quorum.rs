@@ -7,11 +7,11 @@
 //! The metadata log grows by one record in 500 ms, as that of an idle cluster, whatever changes. Brokers that are down are
 //! like those that never fetched.
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::api::describe_quorum::{
     DescribeQuorumRequest, DescribeQuorumResponse, Listener, Node, ReplicaState, ResponsePartitionData,
     ResponseTopicData,
 };
+use ottla_protocol::{ErrorCode, Uuid};
 
 use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
@@ -35,7 +35,7 @@ impl Handler for DescribeQuorum {
                 .iter()
                 .map(
                     |partition| match (topic.topic_name.as_str(), partition.partition_index) {
-                        (METADATA_TOPIC, 0) => metadata_partition(cluster),
+                        (METADATA_TOPIC, 0) => metadata_partition(cluster, context.version),
                         (_, index) => failed_partition(index, ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
                     },
                 )
@@ -87,7 +87,7 @@ fn failed_partition(partition_index: i32, error: ErrorCode) -> ResponsePartition
     }
 }
 
-fn metadata_partition(cluster: &mut Cluster) -> ResponsePartitionData {
+fn metadata_partition(cluster: &mut Cluster, version: i16) -> ResponsePartitionData {
     let state = &mut cluster.state;
     let now_ms = state.wall_clock_ms();
     let Some((leader, leader_epoch)) = state.quorum.leader(&state.brokers) else {
@@ -98,7 +98,7 @@ fn metadata_partition(cluster: &mut Cluster) -> ResponsePartitionData {
         let fetched = state.brokers.is_alive(broker).then_some(now_ms);
         ReplicaState {
             replica_id: broker.0,
-            replica_directory_id: directory_id(broker),
+            replica_directory_id: if version < 2 { Uuid::ZERO } else { directory_id(broker) },
             log_end_offset: fetched.map_or(-1, |_| end_offset),
             last_fetch_timestamp: fetched.unwrap_or(-1),
             last_caught_up_timestamp: fetched.unwrap_or(-1),

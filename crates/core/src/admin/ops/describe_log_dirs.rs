@@ -166,3 +166,138 @@ fn log_dir(row: DescribeLogDirsResult) -> LogDir {
         replicas,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ottla_mock::{ApiKey, BrokerId, ErrorCode as BrokerError, NewTopic};
+
+    use super::*;
+    use crate::admin::{AlterReplicaLogDirs, ReplicaMove};
+    use crate::test_kit::{World, within_ms};
+
+    /// A topic of two partitions: the first on brokers 1 and 2, the second on broker 3.
+    fn world() -> World {
+        let mut w = World::producer(&[("retry.backoff.ms", "10")], &[]);
+        let topic = NewTopic {
+            name: "t".into(),
+            assignments: vec![vec![BrokerId(1), BrokerId(2)], vec![BrokerId(3)]],
+            ..NewTopic::default()
+        };
+        w.brokers().create(topic).unwrap();
+        w
+    }
+
+    fn describe(brokers: &[i32]) -> DescribeLogDirs {
+        DescribeLogDirs {
+            brokers: brokers.iter().copied().map(NodeId).collect(),
+            partitions: None,
+        }
+    }
+
+    /// Returns the replicas of each directory: partition, and whether it is a future replica.
+    fn replicas(broker: &BrokerLogDirs) -> Vec<Vec<(i32, bool)>> {
+        let of = |dir: &LogDir| dir.replicas.iter().map(|r| (r.tp.partition, r.is_future)).collect();
+        broker.log_dirs.iter().map(of).collect()
+    }
+
+    fn move_to(broker: i32, partition: i32, log_dir: &str) -> ReplicaMove {
+        ReplicaMove {
+            broker: NodeId(broker),
+            tp: TopicPartition::new("t", partition),
+            log_dir: log_dir.to_owned(),
+        }
+    }
+
+    #[test]
+    fn brokers_are_described_in_the_order_of_the_call_and_all_by_default() {
+        let mut w = world();
+        let found = w.ask(describe(&[3, 1])).unwrap();
+        let rows: Vec<_> = found.iter().map(|b| (b.broker.0, replicas(b))).collect();
+        let expected = |partition| vec![vec![(partition, false)], vec![]];
+        assert_eq!(rows, [(3, expected(1)), (1, expected(0))]);
+        let dir = &found[0].log_dirs[0];
+        assert!(dir.error.is_none() && !dir.is_cordoned && dir.total_bytes >= dir.usable_bytes);
+        assert!(dir.usable_bytes > Some(0) && !dir.path.is_empty());
+        let all = w.ask(describe(&[])).unwrap();
+        assert_eq!(all.iter().map(|b| b.broker.0).collect::<Vec<_>>(), [1, 2, 3]);
+        let filtered = DescribeLogDirs {
+            partitions: Some(vec![TopicPartition::new("t", 1)]),
+            ..describe(&[1, 3])
+        };
+        let found = w.ask(filtered).unwrap();
+        assert_eq!(replicas(&found[0]), [vec![], vec![]]);
+        assert_eq!(replicas(&found[1]), expected(1));
+    }
+
+    #[test]
+    fn a_moved_replica_is_in_both_directories_until_it_is_copied() {
+        let mut w = world();
+        let paths: Vec<String> = w.ask(describe(&[1])).unwrap()[0]
+            .log_dirs
+            .iter()
+            .map(|dir| dir.path.clone())
+            .collect();
+        let moves = AlterReplicaLogDirs(vec![
+            move_to(1, 0, &paths[1]),
+            move_to(2, 0, "/nowhere"),
+            move_to(1, 1, &paths[1]),
+            move_to(2, 9, &paths[1]),
+        ]);
+        let results = w.ask(moves).unwrap();
+        let code = |r: &crate::admin::ReplicaMoveResult| r.error.as_ref().map(|e| e.code);
+        let expected = [
+            None,
+            Some(ErrorCode::LOG_DIR_NOT_FOUND),
+            Some(ErrorCode::REPLICA_NOT_AVAILABLE),
+            Some(ErrorCode::UNKNOWN_TOPIC_OR_PART),
+        ];
+        assert_eq!(results.iter().map(code).collect::<Vec<_>>(), expected);
+        let found = w.ask(describe(&[1])).unwrap();
+        assert_eq!(replicas(&found[0]), [vec![(0, false)], vec![(0, true)]]);
+        w.run_ms(1000);
+        let found = w.ask(describe(&[1])).unwrap();
+        assert_eq!(replicas(&found[0]), [vec![], vec![(0, false)]]);
+    }
+
+    #[test]
+    fn each_broker_has_its_own_error() {
+        let mut w = world();
+        w.take_down(&[2]);
+        let found = w.ask_with(describe(&[2, 1]), within_ms(500)).unwrap();
+        assert_eq!(found[0].error.as_ref().map(|e| e.code), Some(ErrorCode::L_TIMED_OUT));
+        assert!(found[0].log_dirs.is_empty() && found[1].error.is_none());
+        for versions in [None, Some((1, 2))] {
+            if let Some(versions) = versions {
+                w.brokers().set_api_versions(ApiKey::DESCRIBE_LOG_DIRS, Some(versions));
+                w.disconnect(1);
+                w.run_ms(1000);
+            }
+            let error = BrokerError::CLUSTER_AUTHORIZATION_FAILED;
+            w.fail_next(ApiKey::DESCRIBE_LOG_DIRS, &[error]);
+            let found = w.ask(describe(&[1])).unwrap();
+            let code = found[0].error.as_ref().map(|e| e.code);
+            assert_eq!(code, Some(ErrorCode::CLUSTER_AUTHORIZATION_FAILED));
+        }
+        let found = w.ask(describe(&[1])).unwrap();
+        assert_eq!(
+            found[0].log_dirs[0].total_bytes, None,
+            "version 2 has no sizes of volumes"
+        );
+    }
+
+    #[test]
+    fn duplicates_and_calls_without_replicas_are_refused() {
+        let mut w = world();
+        assert!(w.ask(describe(&[1, 1])).is_err());
+        let tp = TopicPartition::new("t", 0);
+        let twice = DescribeLogDirs {
+            partitions: Some(vec![tp.clone(), tp]),
+            ..describe(&[1])
+        };
+        assert!(w.ask(twice).is_err());
+        assert!(w.ask(AlterReplicaLogDirs(Vec::new())).is_err());
+        let moves = vec![move_to(1, 0, "/a"), move_to(1, 0, "/b")];
+        let error = w.ask(AlterReplicaLogDirs(moves)).unwrap_err();
+        assert_eq!(error.message, "Duplicate replicas not allowed");
+    }
+}

@@ -159,3 +159,132 @@ fn quorum(partition: ResponsePartitionData, nodes: Vec<Node>) -> QuorumInfo {
         nodes: nodes.into_iter().map(node).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ottla_mock::{ApiKey, BrokerId, ErrorCode as BrokerError};
+
+    use super::*;
+    use crate::admin::{AddRaftVoter, FeatureUpdate, FeatureUpgradeType, RemoveRaftVoter, UpdateFeatures};
+    use crate::test_kit::World;
+
+    fn world() -> World {
+        World::producer(&[], &[])
+    }
+
+    fn quorum_of(w: &mut World) -> QuorumInfo {
+        w.ask(DescribeMetadataQuorum).unwrap()
+    }
+
+    fn ids(replicas: &[QuorumReplica]) -> Vec<i32> {
+        replicas.iter().map(|r| r.id.0).collect()
+    }
+
+    fn remove(replica: &QuorumReplica) -> RemoveRaftVoter {
+        RemoveRaftVoter {
+            voter_id: replica.id,
+            directory_id: replica.directory_id,
+            cluster_id: None,
+        }
+    }
+
+    fn add(replica: &QuorumReplica) -> AddRaftVoter {
+        AddRaftVoter {
+            voter_id: replica.id,
+            directory_id: replica.directory_id,
+            endpoints: vec![RaftEndpoint {
+                listener: "CONTROLLER".into(),
+                host: "h".into(),
+                port: 9,
+            }],
+            cluster_id: None,
+        }
+    }
+
+    fn code(result: Result<(), Error>) -> Option<ErrorCode> {
+        result.err().map(|e| e.code)
+    }
+
+    #[test]
+    fn leader_voters_and_their_addresses_are_described() {
+        let mut w = world();
+        w.run_ms(3000);
+        let quorum = quorum_of(&mut w);
+        assert_eq!((quorum.leader_id, quorum.leader_epoch), (NodeId(1), 1));
+        assert!(quorum.high_watermark > 1);
+        assert_eq!((ids(&quorum.voters), ids(&quorum.observers)), (vec![1, 2, 3], vec![]));
+        let voter = &quorum.voters[2];
+        assert!(!voter.directory_id.is_zero() && voter.log_end_offset == quorum.high_watermark);
+        assert!(voter.last_fetch_ms.is_some() && voter.last_caught_up_ms.is_some());
+        assert_eq!(quorum.nodes[1].endpoints[0].port, 9002);
+        w.brokers().crash_broker(BrokerId(1));
+        w.run_ms(1000);
+        let quorum = quorum_of(&mut w);
+        assert_eq!((quorum.leader_id, quorum.leader_epoch), (NodeId(2), 2));
+        assert_eq!(
+            (quorum.voters[0].log_end_offset, quorum.voters[0].last_fetch_ms),
+            (-1, None)
+        );
+    }
+
+    #[test]
+    fn older_versions_have_neither_times_nor_directories() {
+        let mut w = world();
+        w.brokers().set_api_versions(ApiKey::DESCRIBE_QUORUM, Some((0, 0)));
+        let quorum = quorum_of(&mut w);
+        let voter = &quorum.voters[0];
+        assert!(voter.directory_id.is_zero() && voter.last_fetch_ms.is_none() && quorum.nodes.is_empty());
+        w.fail_next(ApiKey::DESCRIBE_QUORUM, &[BrokerError::CLUSTER_AUTHORIZATION_FAILED]);
+        let error = w.ask(DescribeMetadataQuorum).unwrap_err();
+        assert_eq!(error.code, ErrorCode::CLUSTER_AUTHORIZATION_FAILED);
+    }
+
+    #[test]
+    fn a_removed_voter_is_an_observer_and_can_be_added_again() {
+        let mut w = world();
+        let voter = quorum_of(&mut w).voters.remove(2);
+        assert_eq!(code(w.ask(add(&voter))), Some(ErrorCode::DUPLICATE_VOTER));
+        assert_eq!(code(w.ask(remove(&voter))), None);
+        let quorum = quorum_of(&mut w);
+        assert_eq!((ids(&quorum.voters), ids(&quorum.observers)), (vec![1, 2], vec![3]));
+        assert_eq!(code(w.ask(remove(&voter))), Some(ErrorCode::VOTER_NOT_FOUND));
+        let other = AddRaftVoter {
+            directory_id: Uuid([1; 16]),
+            ..add(&voter)
+        };
+        assert_eq!(code(w.ask(other)), Some(ErrorCode::REQUEST_TIMED_OUT));
+        assert_eq!(code(w.ask(add(&voter))), None);
+        let quorum = quorum_of(&mut w);
+        assert_eq!(ids(&quorum.voters), [1, 2, 3]);
+        assert_eq!(quorum.nodes[2].endpoints, add(&voter).endpoints);
+    }
+
+    #[test]
+    fn changes_of_voters_depend_on_the_cluster_and_its_features() {
+        let mut w = world();
+        let voter = quorum_of(&mut w).voters.remove(2);
+        let foreign = RemoveRaftVoter {
+            cluster_id: Some("other".into()),
+            ..remove(&voter)
+        };
+        assert_eq!(code(w.ask(foreign)), Some(ErrorCode::INCONSISTENT_CLUSTER_ID));
+        let downgrade = UpdateFeatures(vec![FeatureUpdate {
+            feature: "kraft.version".into(),
+            max_level: 0,
+            upgrade_type: FeatureUpgradeType::SafeDowngrade,
+        }]);
+        assert!(w.ask(downgrade).unwrap()[0].error.is_none());
+        assert_eq!(code(w.ask(remove(&voter))), Some(ErrorCode::UNSUPPORTED_VERSION));
+        let negative = RemoveRaftVoter {
+            voter_id: NodeId(-1),
+            ..remove(&voter)
+        };
+        assert_eq!(code(w.ask(negative)), Some(ErrorCode::L_INVALID_ARG));
+        let mut homeless = add(&voter);
+        homeless.endpoints.clear();
+        assert_eq!(code(w.ask(homeless)), Some(ErrorCode::L_INVALID_ARG));
+        let mut twice = add(&voter);
+        twice.endpoints.extend(add(&voter).endpoints);
+        assert_eq!(code(w.ask(twice)), Some(ErrorCode::L_INVALID_ARG));
+    }
+}

@@ -54,3 +54,35 @@ impl Operation for UnregisterBroker {
         row_of(&rows, &())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ottla_mock::BrokerId;
+
+    use super::*;
+    use crate::admin::DescribeCluster;
+    use crate::error::ErrorCode;
+    use crate::test_kit::World;
+
+    fn code(result: Result<(), Error>) -> Option<ErrorCode> {
+        result.err().map(|e| e.code)
+    }
+
+    #[test]
+    fn an_unregistered_broker_is_unknown_until_it_starts_again() {
+        let mut w = World::producer(&[], &[]);
+        let at_first = Options {
+            broker: Some(NodeId(1)),
+            ..Options::default()
+        };
+        let unregister = |w: &mut World, id| code(w.ask_with(UnregisterBroker(NodeId(id)), at_first.clone()));
+        assert_eq!(unregister(&mut w, 3), None);
+        let nodes = w.ask(DescribeCluster::default()).unwrap().nodes;
+        assert_eq!(nodes.iter().map(|node| node.id.0).collect::<Vec<_>>(), [1, 2]);
+        let unknown = Some(ErrorCode::BROKER_ID_NOT_REGISTERED);
+        assert_eq!([unregister(&mut w, 3), unregister(&mut w, 9)], [unknown; 2]);
+        w.brokers().start_broker(BrokerId(3));
+        assert_eq!(unregister(&mut w, 3), None);
+        assert_eq!(unregister(&mut w, -1), Some(ErrorCode::L_INVALID_ARG));
+    }
+}

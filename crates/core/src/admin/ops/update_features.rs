@@ -139,3 +139,137 @@ impl Operation for UpdateFeatures {
         Ok(results.into_iter().map(result).collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use ottla_mock::{ApiKey, ErrorCode as BrokerError};
+
+    use super::*;
+    use crate::admin::{DescribeFeatures, FeatureMetadata};
+    use crate::error::ErrorCode;
+    use crate::test_kit::World;
+
+    fn world() -> World {
+        World::producer(&[("retry.backoff.ms", "10")], &[])
+    }
+
+    fn update(feature: &str, max_level: i16, upgrade_type: FeatureUpgradeType) -> FeatureUpdate {
+        FeatureUpdate {
+            feature: feature.to_owned(),
+            max_level,
+            upgrade_type,
+        }
+    }
+
+    fn features(w: &mut World) -> FeatureMetadata {
+        w.ask(DescribeFeatures).unwrap()
+    }
+
+    fn level(w: &mut World, name: &str) -> Option<i16> {
+        let features = features(w);
+        features.finalized.iter().find(|f| f.name == name).map(|f| f.max_level)
+    }
+
+    fn codes(results: &[FeatureResult]) -> Vec<Option<ErrorCode>> {
+        results.iter().map(|r| r.error.as_ref().map(|e| e.code)).collect()
+    }
+
+    const DOWN: FeatureUpgradeType = FeatureUpgradeType::SafeDowngrade;
+    const UP: FeatureUpgradeType = FeatureUpgradeType::Upgrade;
+
+    #[test]
+    fn updated_levels_are_described() {
+        let mut w = world();
+        let before = features(&mut w);
+        assert!(before.supported.is_sorted() && before.finalized.is_sorted());
+        assert!(
+            before
+                .supported
+                .iter()
+                .any(|f| f.name == "metadata.version" && f.min_level > 0)
+        );
+        let group = before.supported.iter().find(|f| f.name == "group.version").unwrap();
+        assert_eq!((group.min_level, group.max_level), (0, 1));
+        let changes = vec![update("transaction.version", 1, DOWN), update("group.version", 0, DOWN)];
+        assert_eq!(codes(&w.ask(UpdateFeatures(changes)).unwrap()), [None, None]);
+        assert_eq!(level(&mut w, "transaction.version"), Some(1));
+        assert_eq!(level(&mut w, "group.version"), None);
+        assert_eq!(w.brokers().config().transaction_version, 1);
+        assert_eq!(
+            features(&mut w).finalized_epoch,
+            before.finalized_epoch.map(|epoch| epoch + 1)
+        );
+        let up = vec![update("group.version", 1, UP)];
+        assert_eq!(codes(&w.ask(UpdateFeatures(up)).unwrap()), [None]);
+        assert_eq!(level(&mut w, "group.version"), Some(1));
+    }
+
+    #[test]
+    fn one_invalid_change_prevents_all_and_validation_changes_nothing() {
+        let mut w = world();
+        let changes = vec![update("group.version", 0, DOWN), update("share.version", 0, UP)];
+        assert!(w.ask(UpdateFeatures(changes)).is_err(), "an upgrade to level 0");
+        let changes = vec![update("group.version", 0, DOWN), update("metadata.version", 8, UP)];
+        let results = w.ask(UpdateFeatures(changes)).unwrap();
+        assert_eq!(codes(&results), [Some(ErrorCode::INVALID_UPDATE_VERSION); 2]);
+        let text = results[0].error.as_ref().map(|e| e.message.clone()).unwrap_or_default();
+        assert!(text.contains("metadata.version"), "{text}");
+        let unknown = vec![update("no.such.feature", 1, UP)];
+        assert_eq!(
+            codes(&w.ask(UpdateFeatures(unknown)).unwrap()),
+            [Some(ErrorCode::INVALID_UPDATE_VERSION)]
+        );
+        let validate = Options {
+            validate_only: true,
+            ..Options::default()
+        };
+        let change = UpdateFeatures(vec![update("group.version", 0, DOWN)]);
+        assert_eq!(codes(&w.ask_with(change, validate).unwrap()), [None]);
+        assert_eq!(level(&mut w, "group.version"), Some(1));
+    }
+
+    #[test]
+    fn older_brokers_have_downgrades_only_as_a_flag() {
+        let mut w = world();
+        w.brokers().set_api_versions(ApiKey::UPDATE_FEATURES, Some((0, 0)));
+        let unsafe_change = vec![update("group.version", 0, FeatureUpgradeType::UnsafeDowngrade)];
+        let error = w.ask(UpdateFeatures(unsafe_change)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE);
+        let change = UpdateFeatures(vec![update("group.version", 0, DOWN)]);
+        let validate = Options {
+            validate_only: true,
+            ..Options::default()
+        };
+        assert!(w.ask_with(change.clone(), validate).is_err());
+        assert_eq!(codes(&w.ask(change).unwrap()), [None]);
+        assert_eq!(level(&mut w, "group.version"), None);
+    }
+
+    #[test]
+    fn a_moved_controller_is_asked_again() {
+        let mut w = world();
+        w.fail_next(ApiKey::UPDATE_FEATURES, &[BrokerError::NOT_CONTROLLER]);
+        let change = UpdateFeatures(vec![update("group.version", 0, DOWN)]);
+        assert_eq!(codes(&w.ask(change).unwrap()), [None]);
+        assert_eq!(w.count(ApiKey::UPDATE_FEATURES), 2);
+    }
+
+    #[test]
+    fn features_require_a_version_and_changes_must_make_sense() {
+        let mut w = world();
+        let text = |w: &mut World, changes| w.ask(UpdateFeatures(changes)).unwrap_err().message;
+        assert_eq!(text(&mut w, Vec::new()), "UpdateFeatures names nothing");
+        assert_eq!(text(&mut w, vec![update("", 1, UP)]), "The name of a feature is empty");
+        let negative = vec![update("f", -1, DOWN)];
+        assert_eq!(text(&mut w, negative), "The level of feature f is negative");
+        let twice = vec![update("f", 1, UP), update("f", 2, UP)];
+        assert_eq!(text(&mut w, twice), "Duplicate features not allowed");
+        w.brokers().set_api_versions(ApiKey::API_VERSIONS, Some((0, 2)));
+        for node in 1..=3 {
+            w.disconnect(node);
+        }
+        w.run_ms(2000);
+        let error = w.ask(DescribeFeatures).unwrap_err();
+        assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE);
+    }
+}
