@@ -32,6 +32,8 @@
  *    execution changes nothing; the comments say "not repeated" of the others. Their error says that
  *    the broker may have executed them.
  *  - THREADS. Admin is thread-safe. One thread at a time uses a Call.
+ *
+ * ottla_adminpp_extended.h has operations that librdkafka does not have.
  */
 
 #ifndef _OTTLA_ADMINPP_H_
@@ -890,6 +892,33 @@ class Admin {
                     });
         }
 
+       protected:
+        static Error no_more_options(rd_kafka_AdminOptions_t *) {
+                return Error();
+        }
+
+        /** Begins a call. `send` makes the C call, `limit` sets further options. */
+        template <class T>
+        Call<T> begin(const Options &options,
+                      const std::function<void(const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *)> &send,
+                      typename Call<T>::Convert convert,
+                      const std::function<Error(rd_kafka_AdminOptions_t *)> &limit = no_more_options) const {
+                std::unique_ptr<rd_kafka_AdminOptions_t, detail::Destroy> to(
+                    rd_kafka_AdminOptions_new(rk_, RD_KAFKA_ADMIN_OP_ANY));
+                detail::Queue queue(rd_kafka_queue_new(rk_));
+                if (!to || !queue)
+                        return Error(RdKafka::ERR__STATE, "the client cannot make admin calls any more");
+                Error error = set(to.get(), options);
+                if (!error)
+                        error = limit(to.get());
+                if (error)
+                        return error;
+                send(to.get(), queue.get());
+                return Call<T>(std::move(queue), std::move(convert));
+        }
+
+        rd_kafka_t *rk_;
+
        private:
         /** Creates the resources of changes of settings. */
         static Error add_changes(const std::vector<ConfigChanges> &changes,
@@ -949,31 +978,6 @@ class Admin {
                 return error;
         }
 
-        static Error no_more_options(rd_kafka_AdminOptions_t *) {
-                return Error();
-        }
-
-        /** Begins a call. `send` makes the C call, `limit` sets further options. */
-        template <class T>
-        Call<T> begin(const Options &options,
-                      const std::function<void(const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *)> &send,
-                      typename Call<T>::Convert convert,
-                      const std::function<Error(rd_kafka_AdminOptions_t *)> &limit = no_more_options) const {
-                std::unique_ptr<rd_kafka_AdminOptions_t, detail::Destroy> to(
-                    rd_kafka_AdminOptions_new(rk_, RD_KAFKA_ADMIN_OP_ANY));
-                detail::Queue queue(rd_kafka_queue_new(rk_));
-                if (!to || !queue)
-                        return Error(RdKafka::ERR__STATE, "the client cannot make admin calls any more");
-                Error error = set(to.get(), options);
-                if (!error)
-                        error = limit(to.get());
-                if (error)
-                        return error;
-                send(to.get(), queue.get());
-                return Call<T>(std::move(queue), std::move(convert));
-        }
-
-        rd_kafka_t *rk_;
 };
 
 }  // namespace admin

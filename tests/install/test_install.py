@@ -79,6 +79,7 @@ INSTALLED = {
     "include/librdkafka/ottla_admin.h",
     "include/librdkafka/ottla_adminpp.h",
     "include/librdkafka/ottla_adminpp_convert.h",
+    "include/librdkafka/ottla_adminpp_extended.h",
     "include/librdkafka/ottla_adminpp_types.h",
     "lib/librdkafka++.a",
     "lib/librdkafka++.so",

@@ -80,7 +80,7 @@
 //! repeated if a second execution changes nothing; the methods say which are. Others are never sent twice: what happened to
 //! them is not known, and the error says so.
 //!
-//! # Who is asked
+//! # Brokers
 //!
 //! The controller, leaders and coordinators are looked up by each call. [`Options::broker`] asks one broker instead, once.
 
