@@ -1341,7 +1341,7 @@ RD_EXPORT void rd_kafka_AbortTransactionSpec_destroy(rd_kafka_AbortTransactionSp
 /**
  * Aborts a transaction in one partition, at its leader (KIP-664, Kafka 2.8). It is meant for a
  * *hanging* transaction, which its coordinator does not know of and never ends, so that
- * read-committed consumers do not get beyond it. A transaction that a coordinator knows of is ended
+ * read-committed consumers do not read beyond it. A transaction that a coordinator knows of is ended
  * by rd_kafka_ForceTerminateTransaction(): aborted in one partition only, it is no longer atomic.
  *
  * @param spec     The transaction.
@@ -1595,6 +1595,9 @@ RD_EXPORT void rd_kafka_NewDelegationToken_destroy(rd_kafka_NewDelegationToken_t
  * type or name. Further errors: RD_KAFKA_RESP_ERR_INVALID_PRINCIPAL_TYPE for a renewer that is no
  * user, RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_AUTHORIZATION_FAILED for an owner for whom the client
  * may not create tokens. A request whose response was lost is not repeated.
+ *
+ * Brokers learn of a new or changed token after a moment. Until then they do not describe it, and its
+ * renewal fails with RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_NOT_FOUND.
  */
 RD_EXPORT void rd_kafka_CreateDelegationToken(rd_kafka_t *rk,
                                               const rd_kafka_NewDelegationToken_t *token,
@@ -1668,14 +1671,15 @@ RD_EXPORT int64_t rd_kafka_ExpireDelegationToken_result_expiry_timestamp(
 
 /**
  * Describes delegation tokens with their secrets, at any broker: those that the client's principal
- * owns or may renew, and others that it has the permission to describe.
+ * owns, has created or may renew, and others that it has the permission to describe.
  *
- * @param owners     Owners whose tokens are described; NULL for all.
+ * @param owners     Principals: only tokens that one of them owns, has created or may renew are
+ *                   described; NULL for all.
  * @param owner_cnt  Their number; 0 without NULL describes no token.
  * @param options    May be NULL.
  * @param rkqu       Receives the result, RD_KAFKA_EVENT_DESCRIBEDELEGATIONTOKEN_RESULT.
  *
- * The call fails with RD_KAFKA_RESP_ERR__INVALID_ARG for an owner that is NULL or has no type or
+ * The call fails with RD_KAFKA_RESP_ERR__INVALID_ARG for a principal that is NULL or has no type or
  * name.
  */
 RD_EXPORT void rd_kafka_DescribeDelegationToken(rd_kafka_t *rk,

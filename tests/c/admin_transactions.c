@@ -631,7 +631,7 @@ static void check_principal(const rd_kafka_Principal_t *principal, const char *n
         CHECK_STR(rd_kafka_Principal_name(principal), name);
 }
 
-/* The tokens of owners, all with NULL. The caller destroys the event. */
+/* The tokens of principals, all with NULL. The caller destroys the event. */
 static const rd_kafka_DelegationToken_t **
 tokens_of(rd_kafka_t *rk, rd_kafka_Principal_t **owners, size_t owner_cnt, size_t *cnt, rd_kafka_event_t **event) {
         rd_kafka_DescribeDelegationToken(rk, owners, owner_cnt, NULL, queue);
@@ -658,10 +658,13 @@ static void tokens_are_created_renewed_described_and_expired(void) {
         rd_kafka_event_t *event = create(rk, NULL, "bob", OK), *other;
         const rd_kafka_DelegationToken_t *token, **tokens;
         const rd_kafka_Principal_t **renewers;
-        rd_kafka_Principal_t *owner = rd_kafka_Principal_new("User", "alice");
+        rd_kafka_Principal_t *owner     = rd_kafka_Principal_new("User", "alice");
+        rd_kafka_Principal_t *principals[] = {rd_kafka_Principal_new("User", "carol"),
+                                              rd_kafka_Principal_new("User", "dave")};
         int64_t issue_ms, end_ms;
         const void *hmac;
         size_t cnt = 0, size = 0;
+        int at;
 
         token = rd_kafka_CreateDelegationToken_result_token(rd_kafka_event_CreateDelegationToken_result(event));
         REQUIRE(token != NULL);
@@ -697,14 +700,21 @@ static void tokens_are_created_renewed_described_and_expired(void) {
         CHECK(strcmp(rd_kafka_DelegationToken_token_id(tokens[0]),
                      rd_kafka_DelegationToken_token_id(tokens[1])) < 0);
         rd_kafka_event_destroy(other);
-        CHECK(tokens_of(rk, &owner, 0, &cnt, &other) == NULL);
+        CHECK(tokens_of(rk, principals, 0, &cnt, &other) == NULL);
         CHECK_INT(cnt, 0);
         rd_kafka_event_destroy(other);
-        tokens = tokens_of(rk, &owner, 1, &cnt, &other);
+        tokens = tokens_of(rk, principals, 2, &cnt, &other);
         REQUIRE(tokens != NULL && cnt == 1);
-        CHECK_STR(rd_kafka_DelegationToken_token_id(tokens[0]), rd_kafka_DelegationToken_token_id(token));
-        CHECK_INT(rd_kafka_DelegationToken_expiry_timestamp(tokens[0]), end_ms);
-        CHECK(!memcmp(rd_kafka_DelegationToken_hmac(tokens[0], NULL), hmac, size));
+        check_principal(rd_kafka_DelegationToken_owner(tokens[0]), "carol");
+        check_principal(rd_kafka_DelegationToken_requester(tokens[0]), "alice");
+        rd_kafka_event_destroy(other);
+        /* The requester of both. */
+        tokens = tokens_of(rk, &owner, 1, &cnt, &other);
+        REQUIRE(tokens != NULL && cnt == 2);
+        at = !strcmp(rd_kafka_DelegationToken_token_id(tokens[1]), rd_kafka_DelegationToken_token_id(token));
+        CHECK_STR(rd_kafka_DelegationToken_token_id(tokens[at]), rd_kafka_DelegationToken_token_id(token));
+        CHECK_INT(rd_kafka_DelegationToken_expiry_timestamp(tokens[at]), end_ms);
+        CHECK(!memcmp(rd_kafka_DelegationToken_hmac(tokens[at], NULL), hmac, size));
         rd_kafka_event_destroy(other);
 
         rd_kafka_ExpireDelegationToken(rk, hmac, size, -1, NULL, queue);
@@ -714,10 +724,12 @@ static void tokens_are_created_renewed_described_and_expired(void) {
         rd_kafka_event_destroy(result_of(RD_KAFKA_EVENT_RENEWDELEGATIONTOKEN_RESULT,
                                          "RenewDelegationTokenResult",
                                          RD_KAFKA_RESP_ERR_DELEGATION_TOKEN_NOT_FOUND, NULL));
-        CHECK(tokens_of(rk, &owner, 1, &cnt, &other) == NULL);
+        CHECK(tokens_of(rk, &owner, 1, &cnt, &other) != NULL);
+        CHECK_INT(cnt, 1);
         rd_kafka_event_destroy(other);
         rd_kafka_event_destroy(event);
         rd_kafka_Principal_destroy(owner);
+        rd_kafka_Principal_destroy_array(principals, 2);
         rd_kafka_destroy(rk);
 }
 

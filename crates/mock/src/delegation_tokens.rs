@@ -62,6 +62,11 @@ impl DelegationToken {
         self.max_ms < now_ms || self.expiry_ms < now_ms
     }
 
+    /// Returns true when the principal owns, has created or may renew the token.
+    pub(crate) fn is_of(&self, principal: &Principal) -> bool {
+        self.owner == *principal || self.requester == *principal || self.renewers.contains(principal)
+    }
+
     fn check_renewer(&self, principal: &Principal) -> Result<(), ErrorCode> {
         match self.owner == *principal || self.renewers.contains(principal) {
             true => Ok(()),

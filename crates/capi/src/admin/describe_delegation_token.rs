@@ -1,4 +1,4 @@
-//! DescribeDelegationToken: the delegation tokens of owners.
+//! DescribeDelegationToken: the delegation tokens of principals.
 
 use ottla_core::admin::{DelegationToken, DescribeDelegationToken};
 

@@ -2,7 +2,7 @@
 //!
 //! - 3: the requesters of tokens (KIP-373)
 //!
-//! The tokens of some owners or of all, also expired ones. Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on connections that
+//! All tokens, or those that some principals own, have created or may renew; also expired ones. Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on connections that
 //! are not authenticated with SASL, DELEGATION_TOKEN_AUTH_DISABLED.
 //!
 //! Omitted: authorization: every user may see all tokens, as in Kafka without an authorizer.
@@ -10,8 +10,8 @@
 use bytes::Bytes;
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::describe_delegation_token::{
-    DescribeDelegationTokenRequest, DescribeDelegationTokenResponse, DescribedDelegationToken,
-    DescribedDelegationTokenRenewer,
+    DescribeDelegationTokenOwner, DescribeDelegationTokenRequest, DescribeDelegationTokenResponse,
+    DescribedDelegationToken, DescribedDelegationTokenRenewer,
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
@@ -55,15 +55,20 @@ fn describe(
 ) -> Result<Vec<DescribedDelegationToken>, ErrorCode> {
     requester(cluster, context)?;
     secret_key(&cluster.state.config)?;
-    let is_wanted = |owner: &Principal| {
-        request.owners.as_ref().is_none_or(|owners| {
-            let mut owners = owners.iter();
-            owners.any(|wanted| wanted.principal_type == owner.kind && wanted.principal_name == owner.name)
-        })
+    let owners = request
+        .owners
+        .as_ref()
+        .map(|owners| owners.iter().map(principal).collect::<Vec<_>>());
+    let is_wanted = |token: &&DelegationToken| {
+        let owners = owners.as_ref();
+        owners.is_none_or(|owners| owners.iter().any(|owner| token.is_of(owner)))
     };
-    let tokens = cluster.state.delegation_tokens.iter();
-    let wanted = tokens.filter(|token| is_wanted(&token.owner));
-    Ok(wanted.map(|token| described(context, token)).collect())
+    let tokens = cluster.state.delegation_tokens.iter().filter(is_wanted);
+    Ok(tokens.map(|token| described(context, token)).collect())
+}
+
+fn principal(owner: &DescribeDelegationTokenOwner) -> Principal {
+    Principal::new(owner.principal_type.as_str(), owner.principal_name.as_str())
 }
 
 fn described(context: &Context, token: &DelegationToken) -> DescribedDelegationToken {

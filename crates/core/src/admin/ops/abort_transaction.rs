@@ -1,5 +1,5 @@
 //! AbortTransaction: writes an ABORT marker to a partition whose transaction hangs: its coordinator does not know of it and
-//! never ends it, so that read-committed consumers get stuck (KIP-664).
+//! never ends it, so that read-committed consumers read no further (KIP-664).
 
 use ottla_protocol::DecodeError;
 use ottla_protocol::api::write_txn_markers::{WritableTxnMarker, WritableTxnMarkerTopic, WriteTxnMarkersRequest};

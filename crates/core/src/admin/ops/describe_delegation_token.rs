@@ -1,4 +1,4 @@
-//! DescribeDelegationToken: the delegation tokens of owners, at any broker (KIP-48).
+//! DescribeDelegationToken: the delegation tokens of principals, at any broker (KIP-48).
 
 use ottla_protocol::DecodeError;
 use ottla_protocol::api::describe_delegation_token::{
@@ -10,11 +10,11 @@ use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdic
 use crate::error::Error;
 use crate::request::Target;
 
-/// Describes the delegation tokens that the client may see: it owns or may renew them, or it has the permission to describe
-/// them. The result is in the order of the tokens' ids.
+/// Describes the delegation tokens that the client may see: it owns, has created or may renew them, or it has the permission
+/// to describe them. The result is in the order of the tokens' ids.
 #[derive(Debug, Clone, Default)]
 pub struct DescribeDelegationToken {
-    /// The owners of the tokens; `None` for all.
+    /// Describes only tokens that one of these principals owns, has created or may renew; `None` for all.
     pub owners: Option<Vec<Principal>>,
 }
 

@@ -108,7 +108,13 @@ fn tokens_are_created_for_requesters_and_other_owners_and_described() {
     assert!(other.hmac != own.hmac && other.token_id != own.token_id);
 
     assert_eq!(describe(&mut test, None, 3).tokens.len(), 2);
-    assert_eq!(describe(&mut test, Some(&[]), 3).tokens.len(), 0);
+    for (owners, expected) in [(&[][..], 0), (&["bob"], 2), (&["carol"], 1), (&["dave"], 0)] {
+        assert_eq!(
+            describe(&mut test, Some(owners), 3).tokens.len(),
+            expected,
+            "{owners:?}"
+        );
+    }
     let mut found = describe(&mut test, Some(&["alice", "dave"]), 3).tokens;
     assert_eq!(found.len(), 1);
     let token = found.remove(0);

@@ -46,7 +46,7 @@ fn expire(w: &mut World, token: &DelegationToken, period: Option<Duration>) -> R
 }
 
 #[test]
-fn created_tokens_are_described_by_owner() {
+fn created_tokens_are_described_by_principal() {
     let mut w = world();
     let own = create(&mut w, None, &["bob"]).unwrap();
     assert_eq!(own.owner, Principal::user("alice"));
@@ -57,16 +57,15 @@ fn created_tokens_are_described_by_owner() {
         (own.issue_ms + DAY_MS, own.issue_ms + 7 * DAY_MS)
     );
     let other = create(&mut w, Some("carol"), &[]).unwrap();
-    assert_eq!(
-        (other.owner.name.as_str(), other.requester),
-        ("carol", own.requester.clone())
-    );
+    assert_eq!((other.owner.name.as_str(), &other.requester), ("carol", &own.requester));
     let all = w.ask(DescribeDelegationToken::default()).unwrap();
     assert!(all.len() == 2 && all[0].token_id < all[1].token_id);
-    let of_alice = DescribeDelegationToken {
-        owners: Some(vec![Principal::user("alice")]),
+    let of = |name: &str| DescribeDelegationToken {
+        owners: Some(vec![Principal::user(name)]),
     };
-    assert_eq!(w.ask(of_alice).unwrap(), [own]);
+    assert_eq!(w.ask(of("bob")).unwrap(), [own]);
+    assert_eq!(w.ask(of("carol")).unwrap(), [other]);
+    assert_eq!(w.ask(of("alice")).unwrap(), all, "the requester of both");
     let of_none = DescribeDelegationToken {
         owners: Some(Vec::new()),
     };
