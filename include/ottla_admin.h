@@ -63,7 +63,8 @@ typedef struct rd_kafka_LogDirReplica_s rd_kafka_LogDirReplica_t;
  * @param options        NULL or options of RD_KAFKA_ADMIN_OP_DESCRIBELOGDIRS.
  *                       rd_kafka_AdminOptions_set_broker() has an effect only without `broker_ids`.
  *
- * The call does not fail as a whole when brokers fail: each broker has its own error.
+ * The call does not fail as a whole when brokers fail: each broker has its own error. It does when all
+ * brokers are to be described and none is known.
  */
 RD_EXPORT void rd_kafka_DescribeLogDirs(rd_kafka_t *rk,
                                         const int32_t *broker_ids,

@@ -1,5 +1,7 @@
 //! `Admin` on an embedded cluster: each operation with its results by key.
 
+#![allow(clippy::unwrap_used, clippy::panic)] // clippy takes only the test functions themselves for tests
+
 use std::time::{Duration, Instant};
 
 use ottla::admin::{

@@ -3,7 +3,7 @@
 use std::ffi::{CString, c_char};
 
 use ottla_core::admin::{BrokerLogDirs, DescribeLogDirs, LogDir, LogDirReplica};
-use ottla_core::error::{Error, ErrorCode};
+use ottla_core::error::ErrorCode;
 use ottla_core::types::NodeId;
 
 use super::call::{begin, results};
@@ -108,12 +108,9 @@ exports! {
     ) {
         // SAFETY: the caller's array.
         let brokers = unsafe { numbers(broker_ids, count) };
-        let operation = optional_partitions(partitions).and_then(|partitions| {
-            if let Some(broker) = brokers.iter().find(|id| **id < 0) {
-                return Err(Error::invalid_arg(format!("The broker id {broker} is negative")));
-            }
-            let brokers = brokers.into_iter().map(NodeId).collect();
-            Ok(DescribeLogDirs { brokers, partitions })
+        let operation = optional_partitions(partitions).map(|partitions| DescribeLogDirs {
+            brokers: brokers.into_iter().map(NodeId).collect(),
+            partitions,
         });
         begin(rk, operation, options, queue);
     }

@@ -16,7 +16,7 @@ use ottla_protocol::api::update_features::{FeatureUpdateKey, UpdateFeaturesReque
 
 use super::produce;
 use crate::tests::util::{TestCluster, batch_len, batch_with};
-use crate::{BrokerId, ClusterConfig, NewTopic};
+use crate::{BrokerId, ClusterConfig, ConnectionId, NewTopic};
 
 /// A topic of one partition on brokers 1 and 2 with five records.
 fn cluster() -> TestCluster {
@@ -110,6 +110,7 @@ fn a_replica_of_a_broker_that_is_down_is_copied_later() {
     };
     assert_eq!(test.call(2, &request, 1).results[0].partitions[0].error_code, 0);
     test.cluster.stop_broker(BrokerId(2));
+    test.cluster.disconnected(BrokerId(2), ConnectionId(0));
     test.pass_ms(5000);
     test.cluster.start_broker(BrokerId(2));
     let size = batch_len(5);

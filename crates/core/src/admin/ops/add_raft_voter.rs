@@ -86,7 +86,7 @@ impl Operation for AddRaftVoter {
 /// `_INVALID_ARG` for a negative one.
 pub(super) fn check_voter(voter: NodeId) -> Result<(), Error> {
     match voter.0 {
-        ..0 => Err(Error::invalid_arg(format!("The voter id {voter} is negative"))),
+        ..0 => Err(Error::invalid_arg(format!("The voter id {} is negative", voter.0))),
         _ => Ok(()),
     }
 }

@@ -61,6 +61,9 @@ pub struct DescribeLogDirs {
     pub partitions: Option<Vec<TopicPartition>>,
 }
 
+/// The key of a call for all brokers while none is known.
+const NO_BROKER: NodeId = NodeId(-1);
+
 impl Operation for DescribeLogDirs {
     const NAME: &'static str = "DescribeLogDirs";
     const KEYS_FAIL_ALONE: bool = true;
@@ -69,6 +72,9 @@ impl Operation for DescribeLogDirs {
     type Output = Vec<BrokerLogDirs>;
 
     fn check(&self, _: &Options) -> Result<(), Error> {
+        if let Some(broker) = self.brokers.iter().find(|broker| broker.0 < 0) {
+            return Err(Error::invalid_arg(format!("The broker id {} is negative", broker.0)));
+        }
         if has_duplicate(&self.brokers) {
             return Err(Error::invalid_arg("Duplicate brokers not allowed"));
         }
@@ -125,7 +131,11 @@ impl Operation for DescribeLogDirs {
         Ok(keys.first().map(|key| (*key, verdict)).into_iter().collect())
     }
 
-    fn finish(&self, rows: Rows<Self>) -> Result<Vec<BrokerLogDirs>, Error> {
+    /// The call fails as a whole if all brokers were to be described and none is known.
+    fn finish(&self, mut rows: Rows<Self>) -> Result<Vec<BrokerLogDirs>, Error> {
+        if let Some(Err(error)) = rows.remove(&NO_BROKER) {
+            return Err(error);
+        }
         let result = |(broker, row): (NodeId, Result<Vec<LogDir>, Error>)| {
             let (log_dirs, error) = match row {
                 Ok(log_dirs) => (log_dirs, None),
@@ -286,8 +296,17 @@ mod tests {
     }
 
     #[test]
+    fn a_call_for_all_brokers_fails_while_none_is_known() {
+        let mut w = world();
+        w.take_down(&[1, 2, 3]);
+        let error = w.ask_with(describe(&[]), within_ms(500)).unwrap_err();
+        assert_eq!(error.message, "Failed while waiting for broker list: Local: Timed out");
+    }
+
+    #[test]
     fn duplicates_and_calls_without_replicas_are_refused() {
         let mut w = world();
+        assert!(w.ask(describe(&[-1])).is_err());
         assert!(w.ask(describe(&[1, 1])).is_err());
         let tp = TopicPartition::new("t", 0);
         let twice = DescribeLogDirs {

@@ -20,7 +20,7 @@ impl Operation for UnregisterBroker {
 
     fn check(&self, _: &Options) -> Result<(), Error> {
         match self.0.0 {
-            ..0 => Err(Error::invalid_arg(format!("The broker id {} is negative", self.0))),
+            ..0 => Err(Error::invalid_arg(format!("The broker id {} is negative", self.0.0))),
             _ => Ok(()),
         }
     }
