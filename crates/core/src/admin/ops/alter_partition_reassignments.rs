@@ -177,7 +177,6 @@ mod tests {
     fn placed(w: &mut World, partition: usize) -> (Option<i32>, Vec<i32>, Vec<i32>) {
         let call = DescribeTopics {
             topics: vec!["t".into()],
-            ..DescribeTopics::default()
         };
         let topic = w.ask(call).unwrap().remove(0);
         let found = &topic.partitions[partition];

@@ -77,7 +77,7 @@ mod tests {
         };
         let unregister = |w: &mut World, id| code(w.ask_with(UnregisterBroker(NodeId(id)), at_first.clone()));
         assert_eq!(unregister(&mut w, 3), None);
-        let nodes = w.ask(DescribeCluster::default()).unwrap().nodes;
+        let nodes = w.ask(DescribeCluster).unwrap().nodes;
         assert_eq!(nodes.iter().map(|node| node.id.0).collect::<Vec<_>>(), [1, 2]);
         let unknown = Some(ErrorCode::BROKER_ID_NOT_REGISTERED);
         assert_eq!([unregister(&mut w, 3), unregister(&mut w, 9)], [unknown; 2]);

@@ -168,7 +168,7 @@ fn groups_are_listed_and_deleted_once_they_are_empty() {
             .collect::<Vec<_>>()
     };
     assert_eq!(listed(&mut w), [("app".to_owned(), "streams".to_owned())]);
-    let classic = w.ask(DescribeClassicGroups::new(vec!["app".into()], false)).unwrap();
+    let classic = w.ask(DescribeClassicGroups::new(vec!["app".into()])).unwrap();
     let error = classic[0].1.as_ref().unwrap_err();
     assert_eq!(error.message, "Group app is not a classic group.");
     let delete = |w: &mut World| {

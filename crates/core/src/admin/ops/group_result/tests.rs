@@ -233,10 +233,7 @@ fn arguments_are_checked_with_librdkafkas_texts() {
     );
     let describe = |w: &mut World, groups: &[&str]| {
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
-        let operation = DescribeConsumerGroups {
-            groups,
-            ..DescribeConsumerGroups::default()
-        };
+        let operation = DescribeConsumerGroups { groups };
         w.ask(operation).unwrap_err().message
     };
     assert_eq!(describe(&mut w, &[]), "No groups to describe");
@@ -311,10 +308,7 @@ fn each_group_has_its_error() {
 fn coordinators_of_many_groups_are_looked_up_in_one_request() {
     let mut w = world();
     let names: Vec<String> = (0..1000).map(|i| format!("group-{i}")).collect();
-    let operation = DescribeConsumerGroups {
-        groups: names.clone(),
-        ..DescribeConsumerGroups::default()
-    };
+    let operation = DescribeConsumerGroups { groups: names.clone() };
     let groups = w.ask(operation).unwrap();
     let described: Vec<&String> = groups.iter().map(|g| &g.group_id).collect();
     assert_eq!(described, names.iter().collect::<Vec<_>>());
