@@ -10,6 +10,9 @@ use crate::api_error::ApiError;
 /// The name of each type of an entity; `None` for the default entity of the type.
 pub(crate) type Entity = BTreeMap<String, Option<String>>;
 
+/// The values of an entity's quotas by name.
+pub(crate) type Quotas = BTreeMap<String, f64>;
+
 const USER: &str = "user";
 const CLIENT_ID: &str = "client-id";
 const IP: &str = "ip";
@@ -34,7 +37,7 @@ pub(crate) enum Match {
 
 /// The quotas by entity.
 #[derive(Debug, Default)]
-pub(crate) struct ClientQuotas(BTreeMap<Entity, BTreeMap<String, f64>>);
+pub(crate) struct ClientQuotas(BTreeMap<Entity, Quotas>);
 
 fn invalid(message: impl Into<String>) -> ApiError {
     ApiError::new(ErrorCode::INVALID_REQUEST, message)
@@ -112,7 +115,7 @@ impl ClientQuotas {
         &self,
         components: &BTreeMap<String, Match>,
         strict: bool,
-    ) -> Result<Vec<(&Entity, &BTreeMap<String, f64>)>, ApiError> {
+    ) -> Result<Vec<(&Entity, &Quotas)>, ApiError> {
         for kind in components.keys() {
             if kind.is_empty() {
                 return Err(invalid("Unexpected empty filter component entity type"));

@@ -14,7 +14,7 @@ use ottla_protocol::api::describe_client_quotas::{
 use super::handler::{Answer, AnswerOf, Handler};
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::quotas::Match;
+use crate::quotas::{Entity, Match, Quotas};
 use crate::request::Context;
 
 pub(crate) struct DescribeClientQuotas;
@@ -84,7 +84,7 @@ fn components(asked: Vec<ComponentData>) -> Result<BTreeMap<String, Match>, ApiE
     Ok(components)
 }
 
-fn entry(entity: &BTreeMap<String, Option<String>>, quotas: &BTreeMap<String, f64>) -> EntryData {
+fn entry(entity: &Entity, quotas: &Quotas) -> EntryData {
     let part = |(kind, name): (&String, &Option<String>)| EntityData {
         entity_type: kind.clone(),
         entity_name: name.clone(),
