@@ -330,6 +330,7 @@ PROGRAMS = [
     ("c", "", programs("c", [CC, "-std=gnu11"], ["-lrdkafka"])),
     ("cpp", "", cpp),
     ("install", "", python_tests("tests/install")),
+    ("examples", "", python_tests("tests/examples")),
     ("manual", "", manual),
 ]
 REAL = [

@@ -73,18 +73,20 @@ class Performance(unittest.TestCase):
         self.assertIn(b"no.such.property", err)
 
 
-class Topics(unittest.TestCase):
-    """The admin calls: topics administers a cluster."""
+class Admin(unittest.TestCase):
+    """The admin examples, whose arguments tests/examples covers, on real brokers."""
 
     @classmethod
     def setUpClass(cls):
         support.need_library()
-        cls.program = program("topics")
         cls.kafka = support.cluster(2)
 
-    def topics(self, *words, status=0):
-        out, err = support.run(self.program, self.kafka.bootstrap, *words, status=status)
+    def run_example(self, name, *words, status=0):
+        out, err = support.run(program(name), self.kafka.bootstrap, *words, status=status)
         return (err if status else out).decode().splitlines()
+
+    def topics(self, *words, status=0):
+        return self.run_example("admin_topics", *words, status=status)
 
     def soon(self, ask, expected):
         """Returns the expected answer, or the last one: a broker gets changes a little later than the controller."""
@@ -93,34 +95,37 @@ class Topics(unittest.TestCase):
             time.sleep(0.1)
         self.assertEqual(said, expected)
 
-    def described(self, topic):
-        out, _ = support.run(self.program, self.kafka.bootstrap, "describe", topic, status=None)
-        return {line.partition(" ")[0] for line in out.decode().splitlines() if "DYNAMIC_TOPIC" in line}
+    def settings(self, topic):
+        out, _ = support.run(program("admin_topics"), self.kafka.bootstrap, "describe", topic, status=None)
+        return {line.strip() for line in out.decode().splitlines() if "=" in line}
 
     def test_a_topics_life(self):
         topic = support.topic_name("administered")
         self.topics("create", topic, 2, 2, "retention.ms=600000", "cleanup.policy=compact")
-        self.soon(lambda: self.described(topic), {"retention.ms=600000", "cleanup.policy=compact"})
+        self.soon(lambda: self.settings(topic), {"retention.ms=600000", "cleanup.policy=compact"})
         self.assertIn("already exists", self.topics("create", topic, 2, 2, status=1)[0])
         self.topics("set", topic, "cleanup.policy", "max.message.bytes=2000")
-        self.soon(lambda: self.described(topic), {"retention.ms=600000", "max.message.bytes=2000"})
+        self.soon(lambda: self.settings(topic), {"retention.ms=600000", "max.message.bytes=2000"})
         self.assertIn("retention.ms", self.topics("set", topic, "retention.ms=x", status=1)[0])
-        self.topics("grow", topic, 5)
-        self.assertIn("partition", self.topics("grow", topic, 4, status=1)[0])
+        self.topics("alter", topic, 5)
+        self.assertIn("partition", self.topics("alter", topic, 4, status=1)[0])
         self.soon(lambda: sorted(self.kafka.end_offsets(topic)), [0, 1, 2, 3, 4])
+        self.assertIn(topic, self.topics("list"))
         self.topics("delete", topic)
-        self.soon(lambda: self.described(topic), set())
+        self.soon(lambda: topic in self.topics("list"), False)
         self.assertEqual(len(self.topics("delete", topic, status=1)), 1)
 
-    def test_brokers_settings_and_groups(self):
-        topic, group = support.topic_name("grouped"), support.topic_name("listed")
-        self.topics("create", topic, -1, -1)
-        support.run(program("rdkafka_performance"), "-P", "-b", self.kafka.bootstrap, "-t", topic, "-s", "10", "-c", "10")
-        support.run(program("rdkafka_performance"), "-b", self.kafka.bootstrap, "-G", group, "-t", topic, "-c", "10",
+    def test_committed_offsets_are_reset(self):
+        topic, group = support.topic_name("grouped"), support.topic_name("reset")
+        self.topics("create", topic, 1, 1)
+        performance = program("rdkafka_performance")
+        support.run(performance, "-P", "-b", self.kafka.bootstrap, "-t", topic, "-s", "10", "-c", "10")
+        support.run(performance, "-b", self.kafka.bootstrap, "-G", group, "-t", topic, "-c", "10",
                     "-X", "auto.offset.reset=earliest")
-        listed = [line for line in self.topics("groups") if line.startswith(group)]
-        self.assertEqual(len(listed), 1)
-        self.assertRegex(listed[0], f"{group} (Empty|Stable) Classic")
+        self.soon(lambda: f"{group} Empty" in self.run_example("reset_offsets"), True)
+        back = [f"{topic} [0]: 10 -> 6"]
+        self.assertEqual(self.run_example("reset_offsets", group, "--shift-by", "-4", "--execute"), back)
+        self.assertEqual(self.run_example("reset_offsets", group, "--to-latest"), [f"{topic} [0]: 6 -> 10"])
 
 
 class StatisticsView(unittest.TestCase):

@@ -30,6 +30,11 @@ impl<T> Reply<T> {
         }
     }
 
+    /// Returns whether there is a result.
+    pub fn is_filled(&self) -> bool {
+        self.slot.lock().is_some()
+    }
+
     /// Takes the result if there is one.
     pub fn try_take(&self) -> Option<T> {
         self.slot.lock().take()

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub use crate::config::ClientKind;
 use crate::config::TopicConfig;
 use crate::error::ErrorCode;
+pub use ottla_protocol::Uuid;
 
 /// Logical offsets of the public API.
 pub mod offset {

@@ -9,10 +9,13 @@ use crate::connections::{Connections, Delivery};
 use crate::coordinators::{CoordinatorKind, Coordinators};
 use crate::delegation_tokens::DelegationTokens;
 use crate::faults::Faults;
+use crate::features::Features;
 use crate::history::{History, JoinRecord};
 use crate::ids::{BrokerId, ConnectionKey, DelayedId};
 use crate::producer_ids::ProducerIds;
 use crate::purgatory::{DelayedOperation, DelayedRequest, Purgatory};
+use crate::quorum::Quorum;
+use crate::quotas::ClientQuotas;
 use crate::request::Context;
 use crate::rng::Rng;
 use crate::scram_credentials::ScramCredentials;
@@ -40,6 +43,9 @@ pub(crate) struct ClusterState {
     pub(crate) acls: Acls,
     pub(crate) delegation_tokens: DelegationTokens,
     pub(crate) scram_credentials: ScramCredentials,
+    pub(crate) quotas: ClientQuotas,
+    pub(crate) features: Features,
+    pub(crate) quorum: Quorum,
 }
 
 impl ClusterState {
@@ -61,6 +67,9 @@ impl ClusterState {
             acls: Acls::default(),
             delegation_tokens: DelegationTokens::default(),
             scram_credentials: ScramCredentials::default(),
+            quotas: ClientQuotas::default(),
+            features: Features::default(),
+            quorum: Quorum::new(config.broker_ids()),
             config,
         }
     }

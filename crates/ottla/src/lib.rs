@@ -5,7 +5,7 @@
 //!
 //! A [`Client`](client::Client) is a producer or a consumer with one I/O thread. Its configuration is a
 //! [`Conf`](config::Conf), which sets properties by name; `docs/CONFIGURATION.md` lists them. The client reports deliveries,
-//! records and errors as [`Event`](event::Event)s in [`Queue`](event::Queue)s.
+//! records and errors as [`Event`](event::Event)s in [`Queue`](event::Queue)s. [`Admin`](admin::Admin) administers a cluster.
 //!
 //! ```
 //! use std::time::Duration;
@@ -39,30 +39,7 @@
 //! }
 //! ```
 
-/// Administration of topics, settings and groups.
-pub mod admin {
-    pub use ottla_core::admin::{
-        AbortTransaction, AclBinding, AclFilter, AclOperation, AclResourceType, ActiveProducer, AdminResult,
-        AlterConfigs, AlterConsumerGroupOffsets, AlterOp, AlterShareGroupOffsets, AlterUserScramCredentials,
-        ClassicGroupDescription, ClusterDescription, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery,
-        ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreateAcls, CreateDelegationToken,
-        CreatePartitions, CreateTopics, DelegationToken, DeleteAcls, DeleteAclsResult, DeleteConsumerGroupOffsets,
-        DeleteGroups, DeleteRecords, DeleteShareGroupOffsets, DeleteTopics, DeletedAcl, DeletedShareGroupOffsets,
-        DescribeAcls, DescribeClassicGroups, DescribeCluster, DescribeConfigs, DescribeConsumerGroups,
-        DescribeDelegationToken, DescribeGroups, DescribeProducers, DescribeShareGroups, DescribeStreamsGroups,
-        DescribeTopics, DescribeTransactions, DescribeUserScramCredentials, DescribedGroup, DescribedGroups,
-        DescribedTransaction, ElectLeaders, ElectionResult, ElectionType, ExpireDelegationToken, FenceProducers,
-        FencedProducer, ForceTerminateTransaction, Group, GroupDescription, GroupListing, GroupListings, GroupResult,
-        IncrementalAlterConfigs, ListAndDescribeGroups, ListConsumerGroupOffsets, ListConsumerGroups, ListGroups,
-        ListOffsets, ListShareGroupOffsets, ListTransactions, ListedOffset, MemberDescription, MemberToRemove,
-        NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options, PartitionDescription, PartitionProducers,
-        PatternType, PermissionType, Principal, RemoveMembersFromConsumerGroup, RemovedMember, RenewDelegationToken,
-        ResourceResult, ResourceType, ScramAlteration, ScramCredentialInfo, ScramMechanism, ScramUpsertion,
-        ShareGroupDescription, ShareGroupOffsets, ShareMember, ShareOffset, StreamsGroupDescription, StreamsMember,
-        StreamsTasks, Subtopology, SubtopologyTopic, TaskOffset, Tasks, TokenHmac, TopicDescription, TopicResult,
-        TransactionDescription, TransactionListing, TransactionListings, UserScramCredentials, UserScramResult,
-    };
-}
+pub mod admin;
 
 /// The client and its hooks.
 pub mod client {
@@ -234,6 +211,11 @@ pub mod tls {
 pub mod types {
     pub use ottla_core::types::{
         ClientKind, GroupMetadata, NodeId, PARTITION_UA, PartitionOffset, PersistStatus, TimestampType, Topic,
-        TopicHooks, TopicPartition, offset,
+        TopicHooks, TopicPartition, Uuid, offset,
     };
 }
+
+/// Runs the examples in Rust of `docs/ADMIN.md` as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/ADMIN.md")]
+pub mod admin_guide {}

@@ -49,8 +49,7 @@ exports! {
     ) {
         // SAFETY: the caller's array.
         let groups = unsafe { texts(groups, count, "Group") };
-        let operations = options.is_some_and(|options| options.include_authorized_operations);
-        begin(rk, groups.map(|groups| DescribeClassicGroups::new(groups, operations)), options, queue);
+        begin(rk, groups.map(DescribeClassicGroups::new), options, queue);
     }
 
     /// Returns the type of the group's protocol.

@@ -40,10 +40,7 @@ fn cluster(result: Option<&EventHandle>) -> Option<&Cluster> {
 exports! {
     /// Describes the cluster.
     fn rd_kafka_DescribeCluster(rk: &Handle, options: Option<&AdminOptions>, queue: &QueueHandle) {
-        let operation = DescribeCluster {
-            include_authorized_operations: options.is_some_and(|options| options.include_authorized_operations),
-        };
-        begin(rk, Ok(operation), options, queue);
+        begin(rk, Ok(DescribeCluster), options, queue);
     }
 
     /// Returns the event as the result of DescribeCluster; NULL for other events.

@@ -116,10 +116,7 @@ exports! {
     ) {
         // SAFETY: the caller's array.
         let groups = unsafe { texts(groups, count, "Group") };
-        let operation = groups.map(|groups| DescribeConsumerGroups {
-            groups,
-            include_authorized_operations: options.is_some_and(|options| options.include_authorized_operations),
-        });
+        let operation = groups.map(|groups| DescribeConsumerGroups { groups });
         begin(rk, operation, options, queue);
     }
 

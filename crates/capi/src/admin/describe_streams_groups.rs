@@ -57,8 +57,7 @@ exports! {
     ) {
         // SAFETY: the caller's array.
         let groups = unsafe { texts(groups, count, "Group") };
-        let operations = options.is_some_and(|options| options.include_authorized_operations);
-        begin(rk, groups.map(|groups| DescribeStreamsGroups::new(groups, operations)), options, queue);
+        begin(rk, groups.map(DescribeStreamsGroups::new), options, queue);
     }
 
     /// Returns the group's epoch; -1 for a group with an error.

@@ -113,7 +113,6 @@ exports! {
         let topics = topics.ok_or_else(|| Error::invalid_arg("The topics are NULL"));
         let operation = topics.map(|topics| DescribeTopics {
             topics: topics.names.clone(),
-            include_authorized_operations: options.is_some_and(|options| options.include_authorized_operations),
         });
         begin(rk, operation, options, queue);
     }

@@ -60,10 +60,7 @@ exports! {
         // SAFETY: the caller's array.
         let groups = unsafe { copy_array(groups, count, copy) };
         let groups = groups.and_then(|groups| at_least_one(groups, "ListConsumerGroupOffsets"));
-        let operation = groups.map(|groups| ListConsumerGroupOffsets {
-            groups,
-            require_stable: options.is_some_and(|options| options.require_stable),
-        });
+        let operation = groups.map(|groups| ListConsumerGroupOffsets { groups });
         begin(rk, operation, options, queue);
     }
 }

@@ -60,10 +60,7 @@ exports! {
         rk: &Handle, partitions: Option<&PartitionList>, options: Option<&AdminOptions>, queue: &QueueHandle,
     ) {
         let partitions = partitions.ok_or_else(|| Error::invalid_arg("The partitions are NULL"));
-        let operation = partitions.and_then(specs).map(|partitions| ListOffsets {
-            partitions,
-            read_committed: options.is_some_and(|options| options.read_committed),
-        });
+        let operation = partitions.and_then(specs).map(|partitions| ListOffsets { partitions });
         begin(rk, operation, options, queue);
     }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorCode};
 use crate::request::{ReadyBroker, Target};
 use crate::types::NodeId;
 
-/// Options of a call.
+/// Options of a call. An operation ignores those that it does not have.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The timeout of the call, from the search for brokers to the last response; `None` is `socket.timeout.ms`.
@@ -26,6 +26,14 @@ pub struct Options {
     /// The broker that requests go to instead of the controller, a leader, a coordinator or any broker. A broker's own
     /// settings are always requested from that broker.
     pub broker: Option<NodeId>,
+    /// Requests the operations that the client may perform on what is described (KIP-430, Kafka 2.3).
+    pub include_authorized_operations: bool,
+    /// ListOffsets: treats records of open transactions as not written, so that the latest offset is the last stable one
+    /// (KIP-98, Kafka 0.11).
+    pub read_committed: bool,
+    /// ListConsumerGroupOffsets: waits for the end of transactions that commit offsets of the partitions (KIP-447,
+    /// Kafka 2.5).
+    pub require_stable: bool,
 }
 
 /// The parts of a call that brokers answer separately.
@@ -161,6 +169,12 @@ impl To<'_, '_> {
     /// Returns the options of the call.
     pub fn options(&self) -> &Options {
         self.options
+    }
+
+    /// Returns the name and the version of the client's software, as connections send them.
+    pub fn software(&self) -> (String, String) {
+        let (name, version) = self.ctx.connections.software();
+        (name.to_owned(), version.to_owned())
     }
 
     /// Returns the broker's timeout for the operation in milliseconds.

@@ -858,10 +858,17 @@ impl Client {
     /// # Errors
     /// As [`begin_admin`](Self::begin_admin).
     pub fn admin<O: Operation>(&self, operation: O, options: &Options) -> Result<O::Output, Error> {
-        let reply = Reply::new();
-        self.send_admin(operation, options.clone(), Destination::Reply(reply.clone()));
+        let reply = self.start_admin(operation, options);
         // The core keeps the deadline.
         reply.wait(None).unwrap_or_else(|| Err(not_answered()))
+    }
+
+    /// Begins an admin call and returns the reply that receives its result, after [`Options::request_timeout`] at the
+    /// latest. The call continues if the reply is dropped. Errors are those of [`begin_admin`](Self::begin_admin).
+    pub fn start_admin<O: Operation>(&self, operation: O, options: &Options) -> Arc<Reply<Result<O::Output, Error>>> {
+        let reply = Reply::new();
+        self.send_admin(operation, options.clone(), Destination::Reply(reply.clone()));
+        reply
     }
 
     fn send_admin<O: Operation>(&self, operation: O, options: Options, destination: Destination<O::Output>) {

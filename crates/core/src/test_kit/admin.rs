@@ -20,6 +20,14 @@ pub(crate) fn within_ms(ms: u64) -> Options {
     }
 }
 
+/// Returns options that request authorized operations.
+pub(crate) fn with_operations() -> Options {
+    Options {
+        include_authorized_operations: true,
+        ..Options::default()
+    }
+}
+
 impl World {
     /// Begins an admin call, whose result is a reply.
     pub(crate) fn begin_admin<O: Operation>(

@@ -24,7 +24,7 @@ mod producer;
 pub(crate) mod records;
 mod world;
 
-pub(crate) use admin::within_ms;
+pub(crate) use admin::{with_operations, within_ms};
 pub(crate) use clock::{EPOCH_MS, VirtualClock};
 pub(crate) use consumer::{Fetch, Got, record, take_from, take_one_from};
 pub(crate) use metadata::MetadataClient;

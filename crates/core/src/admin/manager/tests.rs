@@ -162,6 +162,8 @@ fn request_with_unknown_outcome_is_not_retried() {
 #[test]
 fn brokers_timeout_is_an_error_unless_operation_timeout_is_zero() {
     let mut w = world();
+    // A cluster with ZooKeeper.
+    w.brokers().set_api_versions(ApiKey::DESCRIBE_QUORUM, None);
     for (operation_timeout, expected) in [
         (None, ErrorCode::REQUEST_TIMED_OUT),
         (Some(Duration::from_millis(SHORT_MS)), ErrorCode::REQUEST_TIMED_OUT),

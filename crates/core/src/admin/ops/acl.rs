@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::admin::operation::{Keys, row_of};
 use crate::admin::ops::acl_operation::AclOperation;
+use crate::admin::ops::named::named;
 use crate::error::Error;
 use crate::request::unsupported;
 
@@ -11,24 +12,50 @@ use crate::request::unsupported;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AclResourceType(pub i8);
 
+named! { AclResourceType is "resource type":
+    /// In filters: any type.
+    ANY = 1,
+    /// A topic.
+    TOPIC = 2,
+    /// A group.
+    GROUP = 3,
+    /// The cluster, whose name is `kafka-cluster`.
+    CLUSTER = 4,
+    /// A transactional id.
+    TRANSACTIONAL_ID = 5,
+    /// A delegation token, by its id.
+    DELEGATION_TOKEN = 6,
+    /// A user, whose delegation tokens others may create or describe (KIP-373).
+    USER = 7,
+}
+
 /// The meaning of a resource's name (KIP-290), by the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PatternType(pub i8);
 
-impl PatternType {
+named! { PatternType is "pattern type":
     /// In filters: entries of any type with exactly this name.
-    pub const ANY: Self = Self(1);
+    ANY = 1,
     /// In filters: entries that apply to the name.
-    pub const MATCH: Self = Self(2);
+    MATCH = 2,
     /// Exactly this name; `*` for all.
-    pub const LITERAL: Self = Self(3);
+    LITERAL = 3,
     /// Names that begin with it.
-    pub const PREFIXED: Self = Self(4);
+    PREFIXED = 4,
 }
 
 /// The effect of an access control entry, by the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PermissionType(pub i8);
+
+named! { PermissionType is "permission type":
+    /// In filters: any effect.
+    ANY = 1,
+    /// The operation is forbidden, also where another entry allows it.
+    DENY = 2,
+    /// The operation is allowed.
+    ALLOW = 3,
+}
 
 /// An access control entry: a principal is allowed, or forbidden, an operation on a resource.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,8 +76,8 @@ pub struct AclBinding {
     pub permission_type: PermissionType,
 }
 
-/// A filter for access control entries. Number 1 of each type matches any.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A filter for access control entries. Number 1 of each type matches any; the default filter matches every entry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AclFilter {
     /// The type of the resource.
     pub resource_type: AclResourceType,
@@ -66,6 +93,20 @@ pub struct AclFilter {
     pub operation: AclOperation,
     /// The effect.
     pub permission_type: PermissionType,
+}
+
+impl Default for AclFilter {
+    fn default() -> Self {
+        AclFilter {
+            resource_type: AclResourceType::ANY,
+            name: None,
+            pattern_type: PatternType::ANY,
+            principal: None,
+            host: None,
+            operation: AclOperation::ANY,
+            permission_type: PermissionType::ANY,
+        }
+    }
 }
 
 /// The first version of the requests with types of patterns (KIP-290).

@@ -1,8 +1,43 @@
 //! The operations of access control.
 
+use crate::admin::ops::named::named;
+
 /// An operation that access control allows or denies, by the protocol's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AclOperation(pub i8);
+
+named! { AclOperation is "operation":
+    /// In filters: any operation.
+    ANY = 1,
+    /// All operations.
+    ALL = 2,
+    /// Reading records or committed offsets.
+    READ = 3,
+    /// Writing records.
+    WRITE = 4,
+    /// Creating topics or tokens.
+    CREATE = 5,
+    /// Deleting topics, records or groups.
+    DELETE = 6,
+    /// Altering partitions, access control entries or credentials.
+    ALTER = 7,
+    /// Describing.
+    DESCRIBE = 8,
+    /// Requests between brokers.
+    CLUSTER_ACTION = 9,
+    /// Describing settings.
+    DESCRIBE_CONFIGS = 10,
+    /// Changing settings.
+    ALTER_CONFIGS = 11,
+    /// Writing as an idempotent producer; since Kafka 2.8 [`WRITE`](Self::WRITE) includes it (KIP-679).
+    IDEMPOTENT_WRITE = 12,
+    /// Creating delegation tokens of a user (KIP-373).
+    CREATE_TOKENS = 13,
+    /// Describing delegation tokens of a user (KIP-373).
+    DESCRIBE_TOKENS = 14,
+    /// Transactions that an external coordinator commits (KIP-939).
+    TWO_PHASE_COMMIT = 15,
+}
 
 /// Returns the operations of a bit field of the protocol; `None` if the broker has sent none (KIP-430).
 pub(super) fn authorized_operations(bits: i32) -> Option<Vec<AclOperation>> {

@@ -114,6 +114,26 @@ pub struct ConfigChange {
     pub value: Option<String>,
 }
 
+impl ConfigChange {
+    /// Returns a change that sets a value.
+    pub fn set(name: impl Into<String>, value: impl Into<String>) -> Self {
+        ConfigChange {
+            name: name.into(),
+            op: AlterOp::Set,
+            value: Some(value.into()),
+        }
+    }
+
+    /// Returns a change that resets a setting to its default.
+    pub fn delete(name: impl Into<String>) -> Self {
+        ConfigChange {
+            name: name.into(),
+            op: AlterOp::Delete,
+            value: None,
+        }
+    }
+}
+
 /// A kind of change of a setting, with the protocol's number (KIP-339).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(i8)]

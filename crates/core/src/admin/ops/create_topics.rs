@@ -25,6 +25,18 @@ pub struct NewTopic {
     pub configs: Vec<(String, String)>,
 }
 
+impl NewTopic {
+    /// Returns a topic with the broker's settings, whose replicas the controller places; -1 for the broker's default.
+    pub fn new(name: impl Into<String>, partitions: i32, replication_factor: i16) -> Self {
+        NewTopic {
+            name: name.into(),
+            partitions,
+            replication_factor,
+            ..NewTopic::default()
+        }
+    }
+}
+
 /// Creates topics and waits until they exist. Each has its result, in the order of the call: TOPIC_ALREADY_EXISTS,
 /// INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS, INVALID_REPLICATION_FACTOR, INVALID_CONFIG and so on.
 #[derive(Debug, Clone)]

@@ -84,7 +84,8 @@ mod tests {
     use ottla_mock::{ApiKey, ErrorCode as BrokerError};
 
     use super::*;
-    use crate::test_kit::World;
+    use crate::admin::Options;
+    use crate::test_kit::{World, with_operations};
 
     /// Two groups: `g` has a member with partition 0 of `t`, `offsets` only committed offsets.
     fn world(settings: &[(&str, &str)]) -> World {
@@ -95,16 +96,16 @@ mod tests {
         w
     }
 
-    fn describe(w: &mut World, operations: bool) -> Vec<(String, Result<ClassicGroupDescription, Error>)> {
+    fn describe(w: &mut World, options: Options) -> Vec<(String, Result<ClassicGroupDescription, Error>)> {
         let groups = ["none", "offsets", "g"].map(str::to_owned).to_vec();
-        w.ask(DescribeClassicGroups::new(groups, operations)).unwrap()
+        w.ask_with(DescribeClassicGroups::new(groups), options).unwrap()
     }
 
     #[test]
     fn groups_have_their_members_and_their_assignments() {
         let mut w = world(&[("retry.backoff.ms", "10")]);
         w.fail_next(ApiKey::DESCRIBE_GROUPS, &[BrokerError::COORDINATOR_LOAD_IN_PROGRESS]);
-        let groups = describe(&mut w, true);
+        let groups = describe(&mut w, with_operations());
         let ids: Vec<&str> = groups.iter().map(|(id, _)| &**id).collect();
         assert_eq!(ids, ["none", "offsets", "g"]);
         let error = groups[0].1.as_ref().unwrap_err();
@@ -128,7 +129,7 @@ mod tests {
     fn brokers_without_an_error_for_unknown_groups_have_the_same_result() {
         let mut w = world(&[]);
         w.brokers().set_api_versions(ApiKey::DESCRIBE_GROUPS, Some((0, 5)));
-        let groups = describe(&mut w, false);
+        let groups = describe(&mut w, Options::default());
         let error = groups[0].1.as_ref().unwrap_err();
         assert_eq!(error.code, ErrorCode::GROUP_ID_NOT_FOUND);
         assert_eq!(error.message, "Group none not found.");

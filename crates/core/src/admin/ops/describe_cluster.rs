@@ -25,10 +25,7 @@ pub struct ClusterDescription {
 
 /// Describes the cluster.
 #[derive(Debug, Clone, Default)]
-pub struct DescribeCluster {
-    /// Requests the operations on the cluster that the client may perform (KIP-430, Kafka 2.3).
-    pub include_authorized_operations: bool,
-}
+pub struct DescribeCluster;
 
 impl Operation for DescribeCluster {
     const NAME: &'static str = "DescribeCluster";
@@ -49,7 +46,7 @@ impl Operation for DescribeCluster {
     }
 
     fn send(&self, _: &[()], to: &mut To<'_, '_>) -> Result<(), Error> {
-        let include = self.include_authorized_operations;
+        let include = to.options().include_authorized_operations;
         if to.version::<DescribeClusterRequest>().is_ok() {
             return to.send(&DescribeClusterRequest {
                 include_cluster_authorized_operations: include,
@@ -121,7 +118,7 @@ mod tests {
 
     use super::*;
     use crate::error::ErrorCode;
-    use crate::test_kit::{World, within_ms};
+    use crate::test_kit::{World, with_operations, within_ms};
 
     #[test]
     fn the_cluster_is_described_by_either_request() {
@@ -135,12 +132,13 @@ mod tests {
                 w.disconnect(3);
                 w.run_ms(2000);
             }
-            let call = DescribeCluster {
-                include_authorized_operations: true,
-            };
-            let operations = w.ask(call).unwrap().authorized_operations.map(|list| list.len());
+            let operations = w
+                .ask_with(DescribeCluster, with_operations())
+                .unwrap()
+                .authorized_operations
+                .map(|list| list.len());
             assert_eq!(operations, Some(7));
-            let cluster = w.ask(DescribeCluster::default()).unwrap();
+            let cluster = w.ask(DescribeCluster).unwrap();
             let ids: Vec<(i32, u16)> = cluster.nodes.iter().map(|n| (n.id.0, n.port)).collect();
             assert_eq!(ids, [(1, 9001), (2, 9002), (3, 9003)]);
             assert_eq!(cluster.controller.map(|n| n.id.0), Some(2));
@@ -154,10 +152,10 @@ mod tests {
     fn an_error_of_the_response_and_a_timeout_fail_the_call() {
         let mut w = World::producer(&[], &[]);
         w.fail_next(ApiKey::DESCRIBE_CLUSTER, &[BrokerError::CLUSTER_AUTHORIZATION_FAILED]);
-        let error = w.ask(DescribeCluster::default()).unwrap_err();
+        let error = w.ask(DescribeCluster).unwrap_err();
         assert_eq!(error.code, ErrorCode::CLUSTER_AUTHORIZATION_FAILED);
         w.take_down(&[1, 2, 3]);
-        let error = w.ask_with(DescribeCluster::default(), within_ms(500)).unwrap_err();
+        let error = w.ask_with(DescribeCluster, within_ms(500)).unwrap_err();
         assert_eq!(error.message, "Failed while waiting for controller: Local: Timed out");
     }
 }

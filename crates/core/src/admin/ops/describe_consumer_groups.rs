@@ -69,8 +69,6 @@ pub struct MemberDescription {
 pub struct DescribeConsumerGroups {
     /// The groups, each once.
     pub groups: Vec<String>,
-    /// Requests the operations on the groups that the client may perform (KIP-430, Kafka 2.3).
-    pub include_authorized_operations: bool,
 }
 
 /// A group to describe, and by which of the two requests.
@@ -118,15 +116,16 @@ impl Operation for DescribeConsumerGroups {
 
     fn send(&self, keys: &[GroupQuery], to: &mut To<'_, '_>) -> Result<(), Error> {
         let ids: Vec<String> = keys.iter().map(|key| key.group_id().clone()).collect();
+        let include_authorized_operations = to.options().include_authorized_operations;
         let is_first = matches!(keys.first(), Some(GroupQuery::Consumer(_)));
         if is_first && to.version::<ConsumerGroupDescribeRequest>().is_ok() {
             return to.send(&ConsumerGroupDescribeRequest {
                 group_ids: ids,
-                include_authorized_operations: self.include_authorized_operations,
+                include_authorized_operations,
                 ..Default::default()
             });
         }
-        let request = describe_groups_request(ids, self.include_authorized_operations, to)?;
+        let request = describe_groups_request(ids, include_authorized_operations, to)?;
         to.send_up_to(&request, DESCRIBE_VERSION_MAX)
     }
 

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::admin::AlterShareGroupOffsets;
     use crate::error::ErrorCode;
-    use crate::test_kit::{World, within_ms};
+    use crate::test_kit::{World, with_operations, within_ms};
     use crate::types::PartitionOffset;
 
     #[test]
@@ -118,7 +118,7 @@ mod tests {
         let offsets = vec![PartitionOffset::new(TopicPartition::new("t", 0), 3)];
         w.ask(AlterShareGroupOffsets(vec![("g".into(), offsets)])).unwrap();
         let names = ["consumers", "g", "none"].map(str::to_owned).to_vec();
-        let groups = w.ask(DescribeShareGroups::new(names, true)).unwrap();
+        let groups = w.ask_with(DescribeShareGroups::new(names), with_operations()).unwrap();
         let group = groups[1].1.as_ref().unwrap();
         assert_eq!((&*groups[1].0, &*group.state), ("g", "Empty"));
         assert_eq!((group.group_epoch, group.members.len()), (1, 0));
@@ -136,7 +136,7 @@ mod tests {
     fn members_have_their_partitions_and_subscriptions() {
         let mut w = World::producer(&[], &[]);
         w.hold(ApiKey::SHARE_GROUP_DESCRIBE);
-        let operation = DescribeShareGroups::new(vec!["g".into()], false);
+        let operation = DescribeShareGroups::new(vec!["g".into()]);
         let reply = w.begin_admin(operation, within_ms(1000));
         w.run_ms(100);
         let (arrival, request) = w.expect::<ShareGroupDescribeRequest>();
@@ -189,7 +189,7 @@ mod tests {
     fn without_share_groups_the_broker_is_named_as_the_cause() {
         let mut w = World::producer(&[], &[]);
         w.brokers().set_api_versions(ApiKey::SHARE_GROUP_DESCRIBE, None);
-        let groups = w.ask(DescribeShareGroups::new(vec!["g".into()], false)).unwrap();
+        let groups = w.ask(DescribeShareGroups::new(vec!["g".into()])).unwrap();
         let error = groups[0].1.as_ref().unwrap_err();
         assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE);
         assert_eq!(error.message, "the broker does not support ShareGroupDescribe");

@@ -50,8 +50,6 @@ pub struct PartitionDescription {
 pub struct DescribeTopics {
     /// The topics, each once.
     pub topics: Vec<String>,
-    /// Requests the operations on the topics that the client may perform (KIP-430, Kafka 2.3).
-    pub include_authorized_operations: bool,
 }
 
 impl Operation for DescribeTopics {
@@ -86,7 +84,8 @@ impl Operation for DescribeTopics {
 
     fn send(&self, keys: &[String], to: &mut To<'_, '_>) -> Result<(), Error> {
         let version = to.version::<MetadataRequest>()?;
-        if self.include_authorized_operations && version < MetadataRequest::AUTHORIZED_OPERATIONS_SINCE {
+        let include_authorized_operations = to.options().include_authorized_operations;
+        if include_authorized_operations && version < MetadataRequest::AUTHORIZED_OPERATIONS_SINCE {
             return Err(unsupported(
                 "the broker has no authorized operations of topics (KIP-430): that requires Kafka 2.3",
             ));
@@ -98,7 +97,7 @@ impl Operation for DescribeTopics {
         to.send(&MetadataRequest {
             topics: Some(keys.iter().map(topic).collect()),
             allow_auto_topic_creation: version < MetadataRequest::AUTO_CREATION_FLAG_SINCE,
-            include_topic_authorized_operations: self.include_authorized_operations,
+            include_topic_authorized_operations: include_authorized_operations,
             ..Default::default()
         })
     }
@@ -168,12 +167,11 @@ mod tests {
     use ottla_mock::{ApiKey, ErrorCode as BrokerError};
 
     use super::*;
-    use crate::test_kit::{World, within_ms};
+    use crate::test_kit::{World, with_operations, within_ms};
 
     fn describe(names: &[&str]) -> DescribeTopics {
         DescribeTopics {
             topics: names.iter().map(|name| (*name).to_owned()).collect(),
-            include_authorized_operations: false,
         }
     }
 
@@ -204,11 +202,8 @@ mod tests {
     fn authorized_operations_are_returned_if_requested() {
         let mut w = World::producer(&[], &[]);
         w.add_topic("t", &[1]);
-        let call = DescribeTopics {
-            include_authorized_operations: true,
-            ..describe(&["t", "nowhere"])
-        };
-        let topics = w.ask(call.clone()).unwrap();
+        let call = describe(&["t", "nowhere"]);
+        let topics = w.ask_with(call.clone(), with_operations()).unwrap();
         let operations = topics[0].authorized_operations.as_ref();
         let operations: Option<Vec<i8>> = operations.map(|list| list.iter().map(|o| o.0).collect());
         assert_eq!(operations, Some(vec![3, 4, 5, 6, 7, 8, 10, 11]));
@@ -216,7 +211,7 @@ mod tests {
         w.brokers().set_api_versions(ApiKey::METADATA, Some((0, 7)));
         w.disconnect(1);
         w.run_ms(1000);
-        let error = w.ask(call).unwrap_err();
+        let error = w.ask_with(call, with_operations()).unwrap_err();
         assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE, "{error}");
     }
 

@@ -35,17 +35,14 @@ pub trait DescribedBy: Clone + Debug + Send + Sync + 'static {
 #[derive(Debug, Clone)]
 pub struct DescribeGroups<D> {
     groups: Vec<String>,
-    include_authorized_operations: bool,
     description: PhantomData<fn() -> D>,
 }
 
 impl<D> DescribeGroups<D> {
-    /// Returns the operation for these groups, each once. `include_authorized_operations` requests the operations on the
-    /// groups that the client may perform.
-    pub fn new(groups: Vec<String>, include_authorized_operations: bool) -> Self {
+    /// Returns the operation for these groups, each once.
+    pub fn new(groups: Vec<String>) -> Self {
         DescribeGroups {
             groups,
-            include_authorized_operations,
             description: PhantomData,
         }
     }
@@ -78,7 +75,7 @@ impl<D: DescribedBy> Operation for DescribeGroups<D> {
     }
 
     fn send(&self, keys: &[String], to: &mut To<'_, '_>) -> Result<(), Error> {
-        D::send(keys, self.include_authorized_operations, to)
+        D::send(keys, to.options().include_authorized_operations, to)
     }
 
     fn read(&self, _: &[String], answer: &Answer<'_>) -> Result<Verdicts<Self>, DecodeError> {

@@ -19,8 +19,6 @@ use crate::types::{PartitionOffset, TopicPartition};
 pub struct ListConsumerGroupOffsets {
     /// The groups, each once, and their partitions; `None` for all that have a committed offset.
     pub groups: Vec<(String, Option<Vec<TopicPartition>>)>,
-    /// Waits for the end of transactions that commit offsets of these partitions (KIP-447, Kafka 2.5).
-    pub require_stable: bool,
 }
 
 /// A topic of a response, of either form.
@@ -125,13 +123,14 @@ impl Operation for ListConsumerGroupOffsets {
     /// Later versions have topic ids instead of names.
     fn send(&self, keys: &[String], to: &mut To<'_, '_>) -> Result<(), Error> {
         let version = to.version::<OffsetFetchRequest>()?;
-        if self.require_stable && version < OffsetFetchRequest::STABLE_OFFSETS_SINCE {
+        let require_stable = to.options().require_stable;
+        if require_stable && version < OffsetFetchRequest::STABLE_OFFSETS_SINCE {
             return Err(unsupported(
                 "the broker cannot require stable offsets (KIP-447): that requires Kafka 2.5",
             ));
         }
         let mut request = OffsetFetchRequest {
-            require_stable: self.require_stable,
+            require_stable,
             ..Default::default()
         };
         let mut groups: Vec<OffsetFetchRequestGroup> = keys.iter().map(|group| self.group_row(group)).collect();

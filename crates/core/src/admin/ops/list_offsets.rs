@@ -59,8 +59,6 @@ pub struct ListedOffset {
 pub struct ListOffsets {
     /// The partitions, each once.
     pub partitions: Vec<(TopicPartition, OffsetSpec)>,
-    /// Treats records of open transactions as not written: the latest offset is the last stable one (KIP-98).
-    pub read_committed: bool,
 }
 
 impl Default for OffsetSpec {
@@ -110,7 +108,8 @@ impl Operation for ListOffsets {
                 "the broker does not support ListOffsets for this kind of offset: that requires version {since}, it has {version}"
             )));
         }
-        if self.read_committed && version < ListOffsetsRequest::ISOLATION_LEVEL_SINCE {
+        let read_committed = to.options().read_committed;
+        if read_committed && version < ListOffsetsRequest::ISOLATION_LEVEL_SINCE {
             return Err(unsupported(
                 "the broker has no isolation levels (KIP-98): that requires Kafka 0.11",
             ));
@@ -130,7 +129,7 @@ impl Operation for ListOffsets {
         let topics = by_topic(keys.iter().map(|(tp, spec)| (tp, *spec)));
         let request = ListOffsetsRequest {
             replica_id: -1,
-            isolation_level: self.read_committed.into(),
+            isolation_level: read_committed.into(),
             topics: topics.into_iter().map(topic).collect(),
             timeout_ms: to.operation_timeout_ms(),
             ..Default::default()
@@ -190,7 +189,6 @@ mod tests {
         let row = |(partition, spec): &(i32, OffsetSpec)| (TopicPartition::new("t", *partition), *spec);
         ListOffsets {
             partitions: partitions.iter().map(row).collect(),
-            read_committed: false,
         }
     }
 

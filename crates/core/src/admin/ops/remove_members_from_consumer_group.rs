@@ -61,7 +61,6 @@ impl RemoveMembersFromConsumerGroup {
     fn description(&self) -> DescribeConsumerGroups {
         DescribeConsumerGroups {
             groups: vec![self.group_id.clone()],
-            include_authorized_operations: false,
         }
     }
 

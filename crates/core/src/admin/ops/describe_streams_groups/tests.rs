@@ -5,7 +5,7 @@ use ottla_protocol::api::streams_group_describe::{Endpoint, Topology};
 use super::*;
 use crate::admin::{DeleteGroups, DescribeClassicGroups, ListGroups};
 use crate::error::ErrorCode;
-use crate::test_kit::World;
+use crate::test_kit::{World, with_operations};
 
 fn task_ids(subtopology: &str, partitions: &[i32]) -> TaskIds {
     TaskIds {
@@ -85,7 +85,8 @@ fn group() -> DescribedGroup {
 
 fn describe(w: &mut World, names: &[&str]) -> Vec<(String, Result<StreamsGroupDescription, Error>)> {
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    w.ask(DescribeStreamsGroups::new(names, true)).unwrap()
+    w.ask_with(DescribeStreamsGroups::new(names), with_operations())
+        .unwrap()
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn groups_are_listed_and_deleted_once_they_are_empty() {
             .collect::<Vec<_>>()
     };
     assert_eq!(listed(&mut w), [("app".to_owned(), "streams".to_owned())]);
-    let classic = w.ask(DescribeClassicGroups::new(vec!["app".into()], false)).unwrap();
+    let classic = w.ask(DescribeClassicGroups::new(vec!["app".into()])).unwrap();
     let error = classic[0].1.as_ref().unwrap_err();
     assert_eq!(error.message, "Group app is not a classic group.");
     let delete = |w: &mut World| {

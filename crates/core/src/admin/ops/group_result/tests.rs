@@ -5,10 +5,10 @@ use ottla_mock::{ApiKey, BrokerId, CoordinatorKind, ErrorCode as BrokerError, Fa
 use super::GroupResult;
 use crate::admin::{
     AlterConsumerGroupOffsets, DeleteConsumerGroupOffsets, DescribeConsumerGroups, GroupDescription,
-    ListConsumerGroupOffsets,
+    ListConsumerGroupOffsets, Options,
 };
 use crate::error::ErrorCode;
-use crate::test_kit::{World, within_ms};
+use crate::test_kit::{World, with_operations, within_ms};
 use crate::types::{PartitionOffset, TopicPartition, offset};
 
 const OK: ErrorCode = ErrorCode::NO_ERROR;
@@ -40,7 +40,6 @@ fn list(groups: &[(&str, Option<&[i32]>)]) -> ListConsumerGroupOffsets {
     };
     ListConsumerGroupOffsets {
         groups: groups.iter().map(row).collect(),
-        require_stable: false,
     }
 }
 
@@ -116,11 +115,12 @@ fn a_coordinator_that_is_down_fails_its_groups_only() {
 fn stable_offsets_require_a_version() {
     let mut w = world();
     w.brokers().set_api_versions(ApiKey::OFFSET_FETCH, Some((1, 6)));
-    let stable = ListConsumerGroupOffsets {
+    let stable = Options {
         require_stable: true,
-        ..list(&[("a", None)])
+        ..Options::default()
     };
-    assert_eq!(w.ask(stable).unwrap_err().code, ErrorCode::L_UNSUPPORTED_FEATURE);
+    let error = w.ask_with(list(&[("a", None)]), stable).unwrap_err();
+    assert_eq!(error.code, ErrorCode::L_UNSUPPORTED_FEATURE);
 }
 
 // ---------------------------------------------------------------- altering and deleting offsets
@@ -233,10 +233,7 @@ fn arguments_are_checked_with_librdkafkas_texts() {
     );
     let describe = |w: &mut World, groups: &[&str]| {
         let groups = groups.iter().map(|group| (*group).to_owned()).collect();
-        let operation = DescribeConsumerGroups {
-            groups,
-            ..DescribeConsumerGroups::default()
-        };
+        let operation = DescribeConsumerGroups { groups };
         w.ask(operation).unwrap_err().message
     };
     assert_eq!(describe(&mut w, &[]), "No groups to describe");
@@ -248,7 +245,6 @@ fn arguments_are_checked_with_librdkafkas_texts() {
 fn describe(groups: &[&str]) -> DescribeConsumerGroups {
     DescribeConsumerGroups {
         groups: groups.iter().map(|group| (*group).to_owned()).collect(),
-        include_authorized_operations: false,
     }
 }
 
@@ -271,10 +267,7 @@ fn groups_are_described_by_their_coordinators_in_the_order_of_the_call() {
         let states: Vec<&str> = groups.iter().map(|g| &*g.state).collect();
         assert_eq!(states, ["Empty", "Stable", "Dead"]);
         assert!(groups.iter().all(|g| g.authorized_operations.is_none()));
-        let authorized = w.ask(DescribeConsumerGroups {
-            include_authorized_operations: true,
-            ..describe(&["b"])
-        });
+        let authorized = w.ask_with(describe(&["b"]), with_operations());
         let operations = authorized.unwrap()[0].authorized_operations.as_ref().map(Vec::len);
         assert_eq!(operations, Some(5));
         let coordinator = |g: &GroupDescription| g.coordinator.as_ref().map(|n| (n.id.0, n.port));
@@ -315,10 +308,7 @@ fn each_group_has_its_error() {
 fn coordinators_of_many_groups_are_looked_up_in_one_request() {
     let mut w = world();
     let names: Vec<String> = (0..1000).map(|i| format!("group-{i}")).collect();
-    let operation = DescribeConsumerGroups {
-        groups: names.clone(),
-        ..DescribeConsumerGroups::default()
-    };
+    let operation = DescribeConsumerGroups { groups: names.clone() };
     let groups = w.ask(operation).unwrap();
     let described: Vec<&String> = groups.iter().map(|g| &g.group_id).collect();
     assert_eq!(described, names.iter().collect::<Vec<_>>());
