@@ -276,6 +276,11 @@ impl Cluster {
         self.recorder.enable();
     }
 
+    /// Stops what [`Cluster::record`] began. The recorded entries stay.
+    pub fn stop_recording(&mut self) {
+        self.recorder.disable();
+    }
+
     /// Returns the recorded connections and requests.
     pub fn recorded(&self) -> &[Recorded] {
         self.recorder.entries()

@@ -15,6 +15,7 @@ use crate::purgatory::{DelayedOperation, DelayedRequest, Purgatory};
 use crate::request::Context;
 use crate::rng::Rng;
 use crate::scram_credentials::ScramCredentials;
+use crate::target_assignments::TargetAssignments;
 use crate::time::Time;
 use crate::timers::{Timer, Timers};
 use crate::topics::{Topic, Topics};
@@ -31,6 +32,7 @@ pub(crate) struct ClusterState {
     pub(crate) topics: Topics,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) coordinators: Coordinators,
+    pub(crate) target_assignments: TargetAssignments,
     pub(crate) faults: Faults,
     pub(crate) connections: Connections,
     pub(crate) purgatory: Purgatory,
@@ -51,6 +53,7 @@ impl ClusterState {
             topics: Topics::default(),
             producer_ids: ProducerIds::default(),
             coordinators: Coordinators::default(),
+            target_assignments: TargetAssignments::default(),
             faults: Faults::default(),
             connections: Connections::default(),
             purgatory: Purgatory::default(),

@@ -1,10 +1,12 @@
 //! The cluster behind a lock, with its clock.
 
+use std::net::TcpListener;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::cluster::Cluster;
+use crate::ids::BrokerId;
 use crate::time::Time;
 
 /// The state that the serving thread and the handle share.
@@ -12,6 +14,68 @@ pub(super) struct Shared {
     pub(super) cluster: Mutex<Cluster>,
     pub(super) started: Instant,
     pub(super) stop: AtomicBool,
+    pub(super) listeners: Listeners,
+}
+
+/// The agreement of the listeners with the cluster: changes that the serving thread has to follow, and how far it is.
+#[derive(Default)]
+pub(super) struct Listeners {
+    state: Mutex<ListenerState>,
+    followed: Condvar,
+}
+
+#[derive(Default)]
+struct ListenerState {
+    /// The listeners of added brokers, which the serving thread has not taken over yet.
+    added: Vec<(BrokerId, TcpListener)>,
+    /// The number of changes that callers wait for.
+    requested: u64,
+    /// The number of changes that the thread has followed.
+    done: u64,
+    ended: bool,
+}
+
+impl Listeners {
+    fn lock(&self) -> MutexGuard<'_, ListenerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Passes the listener of an added broker to the serving thread.
+    pub(super) fn add(&self, broker: BrokerId, listener: TcpListener) {
+        self.lock().added.push((broker, listener));
+    }
+
+    /// Takes over the listeners of added brokers. Also returns the number of the latest change, for [`Self::followed`].
+    pub(super) fn take(&self) -> (Vec<(BrokerId, TcpListener)>, u64) {
+        let mut state = self.lock();
+        (std::mem::take(&mut state.added), state.requested)
+    }
+
+    /// Counts a change of the cluster that the listeners have to follow. Called with the cluster locked.
+    pub(super) fn request(&self) -> u64 {
+        let mut state = self.lock();
+        state.requested += 1;
+        state.requested
+    }
+
+    /// Reports that the listeners are as the changes up to this one require.
+    pub(super) fn follow(&self, change: u64) {
+        self.lock().done = change;
+        self.followed.notify_all();
+    }
+
+    /// Reports that the serving thread has ended.
+    pub(super) fn end(&self) {
+        self.lock().ended = true;
+        self.followed.notify_all();
+    }
+
+    /// Waits until the listeners have followed a change, for up to `limit`.
+    pub(super) fn wait(&self, change: u64, limit: Duration) {
+        let pending = |state: &mut ListenerState| state.done < change && !state.ended;
+        // A time-out leaves the rest to the serving thread.
+        let _ = self.followed.wait_timeout_while(self.lock(), limit, pending);
+    }
 }
 
 impl Shared {
