@@ -110,12 +110,7 @@ impl Faults {
     ///
     /// # Errors
     /// The error that was set.
-    pub(crate) fn take_partition_error(
-        &mut self,
-        api: ApiKey,
-        topic: &str,
-        partition: i32,
-    ) -> Result<(), ErrorCode> {
+    pub(crate) fn take_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32) -> Result<(), ErrorCode> {
         if self.partitions.is_empty() {
             return Ok(());
         }

@@ -53,9 +53,7 @@ pub(crate) fn describe_topic(state: &ClusterState, topic: &Topic) -> MetadataRes
     if let Some(error) = topic.error {
         return failed_topic(Some(topic.name.clone()), topic.id, error);
     }
-    let partitions = topic
-        .indexed()
-        .map(|(index, p)| describe_partition(state, index, p));
+    let partitions = topic.indexed().map(|(index, p)| describe_partition(state, index, p));
     MetadataResponseTopic {
         name: Some(topic.name.clone()),
         topic_id: topic.id,

@@ -39,10 +39,16 @@ fn start(rk: &Handle, brokers: i32) -> Result<MockCluster, Error> {
         return Err(Error::invalid_arg(text));
     }
     let client = rk.need_client()?;
-    let cluster = EmbeddedCluster::start(settings(brokers))
-        .map_err(|e| Error::new(ErrorCode::L_CRIT_SYS_RESOURCE, format!("the mock cluster did not start: {e}")))?;
+    let cluster = EmbeddedCluster::start(settings(brokers)).map_err(|e| {
+        Error::new(
+            ErrorCode::L_CRIT_SYS_RESOURCE,
+            format!("the mock cluster did not start: {e}"),
+        )
+    })?;
     client.log_requests_of(&cluster);
-    let handle = rk.shared().ok_or_else(|| Error::new(ErrorCode::L_DESTROY, "The client was destroyed"))?;
+    let handle = rk
+        .shared()
+        .ok_or_else(|| Error::new(ErrorCode::L_DESTROY, "The client was destroyed"))?;
     let handle: Arc<dyn Any + Send + Sync> = handle;
     let handle: Weak<dyn Any + Send + Sync> = Arc::downgrade(&handle);
     Ok(MockCluster::own(cluster, handle))

@@ -59,8 +59,14 @@ fn take_partition_errors(cluster: &mut Cluster, context: &Context, request: &Off
             ..10 => Some(asked.name),
             _ => cluster.state.topics.by_id(asked.topic_id).map(|t| t.name.clone()),
         };
-        for (name, index) in name.iter().flat_map(|n| asked.partition_indexes.iter().map(move |i| (n, *i))) {
-            let taken = cluster.state.faults.take_partition_error(ApiKey::OFFSET_FETCH, name, index);
+        for (name, index) in name
+            .iter()
+            .flat_map(|n| asked.partition_indexes.iter().map(move |i| (n, *i)))
+        {
+            let taken = cluster
+                .state
+                .faults
+                .take_partition_error(ApiKey::OFFSET_FETCH, name, index);
             if let Err(error) = taken {
                 errors.insert((name.clone(), index), error);
             }

@@ -70,12 +70,10 @@ impl EmbeddedCluster {
             listeners: Listeners::default(),
         });
         let for_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("ottla-mock".into())
-            .spawn(move || {
-                server.run(&for_thread);
-                for_thread.listeners.end();
-            })?;
+        let thread = std::thread::Builder::new().name("ottla-mock".into()).spawn(move || {
+            server.run(&for_thread);
+            for_thread.listeners.end();
+        })?;
         Ok(Self {
             shared,
             waker,

@@ -179,9 +179,7 @@ fn follower_is_named_and_serves_its_own_watermarks() {
         test.cluster.set_follower("t", 0, Some(BrokerId(follower))).unwrap();
         assert_eq!(fetch(&mut test, 1, 0).preferred_read_replica, follower);
     }
-    test.cluster
-        .set_follower_watermarks("t", 0, Some(3), Some(7))
-        .unwrap();
+    test.cluster.set_follower_watermarks("t", 0, Some(3), Some(7)).unwrap();
     let data = fetch(&mut test, 2, 3);
     assert_eq!(
         (data.log_start_offset, data.high_watermark, data.last_stable_offset),
@@ -251,10 +249,7 @@ fn queued_partition_errors_precede_the_standing_one_and_follow_request_errors() 
         .push_request_errors(ApiKey::PRODUCE, &[ErrorCode::UNKNOWN_SERVER_ERROR]);
     let mut errors: Vec<_> = (0..5).map(|_| produce_one(&mut test).0).collect();
     let none = ErrorCode::NONE;
-    assert_eq!(
-        errors,
-        [ErrorCode::UNKNOWN_SERVER_ERROR, first, none, second, standing]
-    );
+    assert_eq!(errors, [ErrorCode::UNKNOWN_SERVER_ERROR, first, none, second, standing]);
     test.cluster.set_partition_error(ApiKey::PRODUCE, "t", 0, None);
     errors = vec![produce_one(&mut test).0];
     assert_eq!(errors, [none]);
@@ -323,16 +318,11 @@ fn topic_error_is_in_responses_of_the_transaction_coordinator() {
     let errors = |test: &mut TestCluster| -> Vec<i16> {
         let response = test.call(1, &request, 3);
         let topics = response.results_by_topic_v3_and_below.into_iter();
-        topics
-            .map(|t| t.results_by_partition[0].partition_error_code)
-            .collect()
+        topics.map(|t| t.results_by_partition[0].partition_error_code).collect()
     };
     let error = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
     test.cluster.set_topic_error("t", Some(error)).unwrap();
-    assert_eq!(
-        errors(&mut test),
-        [error.0, ErrorCode::OPERATION_NOT_ATTEMPTED.0]
-    );
+    assert_eq!(errors(&mut test), [error.0, ErrorCode::OPERATION_NOT_ATTEMPTED.0]);
     test.cluster.set_topic_error("t", None).unwrap();
     assert_eq!(errors(&mut test), [0, 0]);
 }
