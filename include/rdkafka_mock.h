@@ -37,7 +37,7 @@
  *   further errors.
  * - Ownership: arguments are copied.
  * - An unknown broker is RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE unless the comment names another
- *   error. Broker ids begin with 1. Where the comment says so, -1 stands for all brokers.
+ *   error. Broker ids begin with 1. Where the comment says so, -1 means all brokers.
  * - ApiKey is the number of a request in Kafka's protocol: 0 for Produce, 1 for Fetch.
  */
 
@@ -474,7 +474,7 @@ RD_EXPORT int64_t rd_kafka_mock_request_timestamp(rd_kafka_mock_request_t *mreq)
 RD_EXPORT rd_kafka_mock_request_t **
 rd_kafka_mock_get_requests(rd_kafka_mock_cluster_t *mcluster, size_t *cntp);
 
-/** Removes the requests from the log, which goes on if it was started. */
+/** Removes the requests from the log, which continues if it was started. */
 RD_EXPORT void rd_kafka_mock_clear_requests(rd_kafka_mock_cluster_t *mcluster);
 
 /* ==========================================================================

@@ -208,7 +208,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Sets the log start offset and the high watermark that followers serve and report. `None` stands for the leader's.
+    /// Sets the log start offset and the high watermark that followers serve and report. `None` means the leader's.
     /// A follower has no records beyond the end of the leader's log, whatever its high watermark.
     ///
     /// # Errors

@@ -38,7 +38,7 @@ pub(super) fn ensure_partition(cluster: &mut Cluster, topic: &str, partition: i3
     }
 }
 
-/// Returns the broker of an id; -1 stands for none.
+/// Returns the broker of an id; -1 means none.
 fn broker(id: i32) -> Option<BrokerId> {
     (id != -1).then_some(BrokerId(id))
 }
