@@ -9,7 +9,8 @@ use crate::coordinators::CoordinatorKind;
 use crate::faults::{Fault, FaultAction, LeaderHints};
 use crate::ids::BrokerId;
 use crate::metadata;
-use crate::replication::partition_changed;
+use crate::records::{self, NewRecord};
+use crate::replication::{partition_changed, replicate};
 use crate::request::CloseReason;
 use crate::rules::{Rule, RuleId};
 use crate::sasl_config::{AcceptedToken, SaslUser};
@@ -239,6 +240,30 @@ impl Cluster {
         let state = self.partition_mut(topic, partition)?;
         state.leader_responses.push_back((leader, leader_epoch));
         Ok(())
+    }
+
+    /// Appends records to a partition as one batch of a producer without idempotence, whatever the leader's state, and
+    /// returns the offset of the first. Waiting consumers receive them.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, INVALID_RECORD without a record, MESSAGE_TOO_LARGE.
+    pub fn append(&mut self, topic: &str, partition: i32, records: &[NewRecord]) -> Result<i64, ApiError> {
+        let now_ms = self.state.wall_clock_ms();
+        let batch = records::encode(records, now_ms)?;
+        let missing = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+        let known = self.state.topics.by_name_mut(topic).ok_or(missing)?;
+        let (id, config) = (known.id, known.config.clone());
+        let state = known.partition_mut(partition).ok_or(missing)?;
+        let appended = state
+            .log
+            .append(&batch, state.leader_epoch, config.log_append_time, now_ms)
+            .ok_or(ErrorCode::INVALID_RECORD)?;
+        if let Some(limit) = config.retention_bytes {
+            state.log.enforce_retention(limit);
+        }
+        let end_offset = state.log.end_offset();
+        replicate(&mut self.state, id, partition, end_offset);
+        Ok(appended.base_offset)
     }
 
     /// Deletes the records of a partition before an offset, or up to the high watermark with `None`. Returns the new log

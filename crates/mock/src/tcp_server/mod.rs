@@ -19,7 +19,7 @@ use crate::cluster::Cluster;
 use crate::config::ClusterConfig;
 use crate::ids::BrokerId;
 use server::{BROKER_ID_MAX, Server};
-use shared::{Listeners, Shared};
+use shared::{Changes, Listeners, Shared};
 
 /// The time for the serving thread to open or close listeners.
 const SOCKETS_PATIENCE: Duration = Duration::from_secs(5);
@@ -68,6 +68,7 @@ impl EmbeddedCluster {
             started: Instant::now(),
             stop: AtomicBool::new(false),
             listeners: Listeners::default(),
+            changes: Changes::default(),
         });
         let for_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("ottla-mock".into()).spawn(move || {
@@ -105,6 +106,13 @@ impl EmbeddedCluster {
         let (result, change) = self.with(|cluster| (f(cluster), self.shared.listeners.request()));
         self.shared.listeners.wait(change, SOCKETS_PATIENCE);
         result
+    }
+
+    /// Waits until `look` returns a value, and returns it; `None` when that takes longer than `limit`. `look` is called with
+    /// the cluster at first and whenever clients may have changed it. As with [`with`](Self::with) no request is served
+    /// meanwhile, so `look` should be short; it must neither change the cluster nor use this handle.
+    pub fn wait_for<T>(&self, limit: Duration, look: impl FnMut(&Cluster) -> Option<T>) -> Option<T> {
+        self.shared.wait_for(limit, look)
     }
 
     /// Adds a broker that is up and listens on a free port. It has no partition until a topic is created or

@@ -137,6 +137,7 @@ impl Server {
         let rebinding = self.sync_listeners(&mut cluster);
         shared.listeners.follow(change);
         drop(cluster);
+        shared.changes.notify();
         touched.sort_unstable();
         touched.dedup();
         let mut gone = Vec::new();

@@ -1,7 +1,7 @@
 //! The cluster behind a lock, with its clock.
 
 use std::net::TcpListener;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +15,24 @@ pub(super) struct Shared {
     pub(super) started: Instant,
     pub(super) stop: AtomicBool,
     pub(super) listeners: Listeners,
+    pub(super) changes: Changes,
+}
+
+/// The wake-up of threads that wait for a state of the cluster.
+#[derive(Default)]
+pub(super) struct Changes {
+    waiting: AtomicUsize,
+    changed: Condvar,
+}
+
+impl Changes {
+    /// Wakes the waiting threads. Called after the cluster may have changed.
+    pub(super) fn notify(&self) {
+        // Waiters look at the cluster under its lock after they are counted, so none is missed.
+        if self.waiting.load(Ordering::Acquire) > 0 {
+            self.changed.notify_all();
+        }
+    }
 }
 
 /// The agreement of the listeners with the cluster: changes that the serving thread has to follow, and how far it is.
@@ -82,6 +100,26 @@ impl Shared {
     /// Returns the cluster's time: microseconds since its start.
     pub(super) fn now(&self) -> Time {
         Time::ZERO + self.started.elapsed()
+    }
+
+    /// Calls `look` with the cluster at first and after each change, until it returns a value or `limit` is over.
+    pub(super) fn wait_for<T>(&self, limit: Duration, mut look: impl FnMut(&Cluster) -> Option<T>) -> Option<T> {
+        let end = Instant::now().checked_add(limit);
+        self.changes.waiting.fetch_add(1, Ordering::AcqRel);
+        let mut cluster = self.lock();
+        let found = loop {
+            if let Some(found) = look(&cluster) {
+                break Some(found);
+            }
+            let left = end.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                break None;
+            }
+            let waited = self.changes.changed.wait_timeout(cluster, left);
+            cluster = waited.unwrap_or_else(PoisonError::into_inner).0;
+        };
+        self.changes.waiting.fetch_sub(1, Ordering::AcqRel);
+        found
     }
 
     /// Locks the cluster. The cluster does not panic, so only a closure of [`EmbeddedCluster::with`](crate::EmbeddedCluster::with) can poison the

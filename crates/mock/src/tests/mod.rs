@@ -11,6 +11,7 @@ mod groups;
 mod migration;
 mod offsets;
 mod produce;
+mod records;
 mod rules;
 mod sasl;
 mod security;

@@ -13,7 +13,7 @@ use ottla_protocol::{Request, decode_response, encode_request};
 
 use super::produce;
 use crate::tests::util::batch_with;
-use crate::{AddBrokerError, BrokerId, ClusterConfig, EmbeddedCluster};
+use crate::{AddBrokerError, BrokerId, ClusterConfig, EmbeddedCluster, NewRecord};
 
 struct Client(TcpStream);
 
@@ -266,4 +266,37 @@ fn added_broker_serves_and_removed_broker_does_not() {
     let mut client = Client::connect(&embedded, 4);
     client.send(&MetadataRequest::default(), 9);
     client.receive::<MetadataRequest>(9);
+}
+
+#[test]
+fn appended_records_reach_a_waiting_consumer() {
+    let embedded = start();
+    embedded.with(|cluster| cluster.create_topic("t", 1, None)).unwrap();
+    let leader = embedded.with(|cluster| cluster.partition_leader("t", 0)).unwrap();
+    let mut consumer = Client::connect(&embedded, usize::try_from(leader.0).unwrap());
+    consumer.send(&fetch(0, 10_000), 12);
+    embedded
+        .with(|cluster| cluster.append("t", 0, &[NewRecord::value("v")]))
+        .unwrap();
+    let woken = consumer.receive::<FetchRequest>(12);
+    assert!(!woken.responses[0].partitions[0].records.as_ref().unwrap().is_empty());
+}
+
+#[test]
+fn waiting_ends_with_the_change_or_the_limit() {
+    let embedded = start();
+    embedded.with(|cluster| cluster.create_topic("t", 1, None)).unwrap();
+    let end = |cluster: &crate::Cluster| cluster.watermarks("t", 0).map(|w| w.high_watermark).filter(|w| *w > 0);
+    let started = Instant::now();
+    assert_eq!(embedded.wait_for(Duration::from_millis(50), end), None);
+    assert!(started.elapsed() >= Duration::from_millis(50));
+    let leader = embedded.with(|cluster| cluster.partition_leader("t", 0)).unwrap();
+    let mut client = Client::connect(&embedded, usize::try_from(leader.0).unwrap());
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| embedded.wait_for(Duration::from_secs(10), end));
+        client.send(&produce::request("t", 0, -1, batch_with(now_ms(), 7, |_| {})), 9);
+        assert_eq!(waiting.join().unwrap(), Some(7));
+    });
+    // What is so already needs no change.
+    assert_eq!(embedded.wait_for(Duration::ZERO, end), Some(7));
 }
