@@ -117,9 +117,9 @@ RD_EXPORT const char *rd_kafka_mock_cluster_bootstraps(const rd_kafka_mock_clust
  *
  *  Errors are in stacks that are first in, first out: one for each API of each broker, of the
  *  cluster, and of each partition. A request takes one error: of its broker's stack, if that is
- *  empty, of the cluster's. Only a request that takes none from them takes errors of its partitions.
+ *  empty, of the cluster's. A request that passes both takes an error of each of its partitions.
  *
- *  RD_KAFKA_RESP_ERR_NO_ERROR lets a request pass. RD_KAFKA_RESP_ERR__TRANSPORT closes the connection
+ *  RD_KAFKA_RESP_ERR_NO_ERROR lets a request or a partition pass. RD_KAFKA_RESP_ERR__TRANSPORT closes the connection
  *  without an answer. A request that takes another error is not served, and all its topics and
  *  partitions, or the response as a whole, have the error. The exception is
  *  RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS_AFTER_APPEND for Produce: the records are written, as by
@@ -179,8 +179,8 @@ rd_kafka_mock_broker_error_stack_cnt(rd_kafka_mock_cluster_t *mcluster,
                                      size_t *cntp);
 
 /**
- * Pushes errors of an API on the stack of a partition, whose topic is created unless it exists. The
- * other partitions of a request are served.
+ * Pushes errors of an API on the stack of a partition. The topic is created with the partitions up to
+ * this one unless it exists. The other partitions of a request are served.
  *
  * The API is Produce, Fetch, ListOffsets, Metadata, OffsetCommit, OffsetFetch or TxnOffsetCommit.
  *
@@ -203,13 +203,14 @@ rd_kafka_mock_partition_push_request_errors(rd_kafka_mock_cluster_t *mcluster,
  *  TOPICS AND PARTITIONS
  *
  *  Functions with a partition, except for rd_kafka_mock_partition_delete_records(), create its topic
- *  unless it exists. Their errors are RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART for a partition that the
- *  topic does not have, and RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION for an invalid topic name.
+ *  unless it exists, with the partitions up to this one. Their errors are
+ *  RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART for a partition that the topic does not have, and
+ *  RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION for an invalid topic name.
  * ========================================================================== */
 
 /**
- * Sets the error of a topic in Metadata and AddPartitionsToTxn responses. The topic is created unless
- * it exists. RD_KAFKA_RESP_ERR_NO_ERROR ends the error.
+ * Sets the error of a topic in Metadata and AddPartitionsToTxn responses. The topic is created with
+ * 4 partitions unless it exists. RD_KAFKA_RESP_ERR_NO_ERROR ends the error.
  */
 RD_EXPORT void rd_kafka_mock_topic_set_error(rd_kafka_mock_cluster_t *mcluster,
                                              const char *topic,
@@ -418,7 +419,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_mock_coordinator_set(rd_kafka_mock_cluste
  * @param MaxVersion  The latest version.
  *
  * @return RD_KAFKA_RESP_ERR_NO_ERROR, or RD_KAFKA_RESP_ERR__INVALID_ARG for a range that is none and for
- *         a negative ApiKey.
+ *         an ApiKey that no client sends.
  */
 RD_EXPORT rd_kafka_resp_err_t rd_kafka_mock_set_apiversion(rd_kafka_mock_cluster_t *mcluster,
                                                            int16_t ApiKey,

@@ -47,6 +47,7 @@ static void round_trip_time_delays_every_response(void) {
         rd_kafka_t *rk = mock_producer(&m, NULL);
         int elapsed_ms, i;
 
+        CHECK_OK(rd_kafka_mock_topic_create(m.cluster, "t", 2, 1));
         CHECK_OK(rd_kafka_mock_partition_set_leader(m.cluster, "t", 0, 1));
         CHECK_OK(rd_kafka_mock_partition_set_leader(m.cluster, "t", 1, 2));
         CHECK_OK(mock_produce(rk, "t", 0, NULL));

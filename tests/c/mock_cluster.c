@@ -192,6 +192,35 @@ static void requests_are_logged_with_debug_mock(void) {
         mock_end(m);
 }
 
+/* A forked child has no thread of the cluster. */
+static void forked_child_is_refused_and_may_destroy_its_copy(void) {
+        struct mock m = mock_start(1);
+        int status    = -1;
+        pid_t child   = fork();
+
+        if (child == 0) {
+                int failed = 0;
+                size_t cnt = 0;
+                alarm(20);
+                failed |= (rd_kafka_mock_topic_create(m.cluster, "t", 1, 1) !=
+                           RD_KAFKA_RESP_ERR__STATE);
+                failed |= (rd_kafka_mock_broker_set_down(m.cluster, -1) !=
+                           RD_KAFKA_RESP_ERR__STATE)
+                          << 1;
+                failed |= (rd_kafka_mock_get_requests(m.cluster, &cnt) != NULL) << 2;
+                failed |= (rd_kafka_last_error() != RD_KAFKA_RESP_ERR__STATE) << 3;
+                failed |= (rd_kafka_mock_cluster_new(m.owner, 1) != NULL) << 4;
+                rd_kafka_mock_cluster_destroy(m.cluster);
+                _exit(failed);
+        }
+        CHECK(child > 0);
+        CHECK_INT(waitpid(child, &status, 0), child);
+        CHECK(WIFEXITED(status));
+        CHECK_INT(WEXITSTATUS(status), 0);
+        CHECK_OK(rd_kafka_mock_topic_create(m.cluster, "t", 1, 1));
+        mock_end(m);
+}
+
 static void wrong_arguments_are_refused(void) {
         rd_kafka_t *rk = test_client(RD_KAFKA_PRODUCER, test_conf());
         int counts[]   = {0, -1, 10001}, i;
@@ -314,6 +343,7 @@ int main(void) {
         RUN(cluster_of_a_client_is_the_clients);
         RUN(bootstraps_follow_added_and_removed_brokers);
         RUN(requests_are_logged_with_debug_mock);
+        RUN(forked_child_is_refused_and_may_destroy_its_copy);
         RUN(wrong_arguments_are_refused);
         RUN(functions_refuse_handles_that_are_no_cluster);
         RUN(functions_refuse_null_arguments);

@@ -33,10 +33,10 @@ static void permanent_error_is_in_the_delivery_report(void) {
         rd_kafka_mock_push_request_errors(m.cluster, PRODUCE, 3,
                                           RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS,
                                           RD_KAFKA_RESP_ERR_NO_ERROR,
-                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+                                          RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT);
         CHECK_ERR(mock_produce(rk, "t", 0, NULL), RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS);
         CHECK_OK(mock_produce(rk, "t", 0, NULL));
-        CHECK_ERR(mock_produce(rk, "t", 1, NULL), RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        CHECK_ERR(mock_produce(rk, "t", 1, NULL), RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT);
         CHECK_OK(mock_produce(rk, "t", 1, NULL));
         CHECK_INT(mock_requests(&m, PRODUCE, -1), 4);
         /* What took an error was not written. */
@@ -112,13 +112,13 @@ static void brokers_errors_precede_the_clusters(void) {
         struct mock m = begin(2, &rk);
 
         rd_kafka_mock_push_request_errors(m.cluster, PRODUCE, 1,
-                                          RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+                                          RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT);
         CHECK_OK(rd_kafka_mock_broker_push_request_error_rtts(
             m.cluster, 1, PRODUCE, 1, RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, 0));
         CHECK_OK(rd_kafka_mock_broker_push_request_error_rtts(
             m.cluster, 2, PRODUCE, 1, RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, 0));
         CHECK_ERR(mock_produce(rk, "t", 0, NULL), RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS);
-        CHECK_ERR(mock_produce(rk, "t", 0, NULL), RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        CHECK_ERR(mock_produce(rk, "t", 0, NULL), RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT);
         CHECK_OK(mock_produce(rk, "t", 0, NULL));
         CHECK_INT(left(&m, 2, PRODUCE), 1);
         end(m, rk);
@@ -136,10 +136,10 @@ static void clearing_removes_the_clusters_errors_of_one_api(void) {
                                           RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS,
                                           RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS);
         CHECK_OK(rd_kafka_mock_broker_push_request_error_rtts(
-            m.cluster, 1, PRODUCE, 1, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, 0));
+            m.cluster, 1, PRODUCE, 1, RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT, 0));
         rd_kafka_mock_clear_request_errors(m.cluster, PRODUCE);
         CHECK_INT(left(&m, 1, PRODUCE), 1);
-        CHECK_ERR(mock_produce(rk, "t", 0, NULL), RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED);
+        CHECK_ERR(mock_produce(rk, "t", 0, NULL), RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT);
         CHECK_OK(mock_produce(rk, "t", 0, NULL));
         end(m, rk);
 }
@@ -192,7 +192,7 @@ static void partitions_errors_reach_consumers(void) {
 static void many_errors_in_one_call_keep_their_order(void) {
         rd_kafka_resp_err_t errors[1000];
         rd_kafka_resp_err_t a = RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS;
-        rd_kafka_resp_err_t b = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+        rd_kafka_resp_err_t b = RD_KAFKA_RESP_ERR_UNSUPPORTED_FOR_MESSAGE_FORMAT;
         rd_kafka_t *rk;
         struct mock m = begin(1, &rk);
         int i;
@@ -242,7 +242,7 @@ static void wrong_arguments_are_refused(void) {
         CHECK_ERR(rd_kafka_mock_partition_push_request_errors(m.cluster, "t", 0, PRODUCE, 1,
                                                               RD_KAFKA_RESP_ERR__TRANSPORT),
                   RD_KAFKA_RESP_ERR__INVALID_ARG);
-        /* The topic is created with the default number of partitions. */
+        /* The topic is created with this partition. */
         CHECK_OK(rd_kafka_mock_partition_push_request_errors(m.cluster, "new", 3, PRODUCE, 1,
                                                              RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS));
         CHECK_ERR(mock_produce(rk, "new", 3, NULL), RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS);

@@ -43,6 +43,37 @@ static void topics_are_created_with_their_counts(void) {
         mock_end(m);
 }
 
+static int partition_count(rd_kafka_t *rk, const char *topic) {
+        const struct rd_kafka_metadata *md = mock_metadata(rk, topic);
+        int count                          = md->topics[0].partition_cnt;
+        rd_kafka_metadata_destroy(md);
+        return count;
+}
+
+static void functions_create_topics_up_to_their_partition(void) {
+        struct mock m  = mock_start(1);
+        rd_kafka_t *rk = mock_producer(&m, NULL);
+
+        CHECK_OK(rd_kafka_mock_partition_set_leader(m.cluster, "a", 0, 1));
+        CHECK_INT(partition_count(rk, "a"), 1);
+        CHECK_OK(rd_kafka_mock_partition_set_follower(m.cluster, "b", 5, 1));
+        CHECK_INT(partition_count(rk, "b"), 6);
+        CHECK_OK(rd_kafka_mock_partition_set_follower_wmarks(m.cluster, "c", 1, 0, 0));
+        CHECK_INT(partition_count(rk, "c"), 2);
+        CHECK_OK(rd_kafka_mock_partition_push_leader_response(m.cluster, "d", 2, 1, 0));
+        CHECK_INT(partition_count(rk, "d"), 3);
+        CHECK_OK(rd_kafka_mock_partition_push_request_errors(m.cluster, "e", 3, PRODUCE, 0));
+        CHECK_INT(partition_count(rk, "e"), 4);
+        CHECK_ERR(rd_kafka_mock_partition_set_leader(m.cluster, "f", -1, 1),
+                  RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        CHECK_ERR(rd_kafka_mock_topic_delete(m.cluster, "f"),
+                  RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
+        CHECK_ERR(rd_kafka_mock_partition_set_leader(m.cluster, "f", INT32_MAX, 1),
+                  RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION);
+        rd_kafka_destroy(rk);
+        mock_end(m);
+}
+
 static void deleted_topic_has_no_records_when_it_is_new(void) {
         struct mock m  = mock_start(1);
         rd_kafka_t *rk = mock_producer(&m, NULL);
@@ -154,7 +185,7 @@ static void producer_follows_the_leader(void) {
         CHECK_INT(mock_end_offset(rk, "t", 0), 3);
         CHECK_ERR(rd_kafka_mock_partition_set_leader(m.cluster, "t", 0, 4),
                   RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE);
-        CHECK_ERR(rd_kafka_mock_partition_set_leader(m.cluster, "t", 4, 1),
+        CHECK_ERR(rd_kafka_mock_partition_set_leader(m.cluster, "t", 1, 1),
                   RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART);
         rd_kafka_destroy(rk);
         mock_end(m);
@@ -260,12 +291,20 @@ static void follower_serves_up_to_its_watermark(void) {
         mock_end(m);
 }
 
+/* A producer that asks for metadata only for a call or a new topic. */
+static rd_kafka_t *quiet_producer(const struct mock *m) {
+        rd_kafka_conf_t *conf = mock_conf(m);
+        test_set(conf, "topic.metadata.refresh.interval.ms", "-1");
+        return mock_producer(m, conf);
+}
+
 static void metadata_has_the_pushed_leaders_in_order(void) {
         struct mock m  = mock_start(3);
-        rd_kafka_t *rk = test_client(RD_KAFKA_PRODUCER, mock_conf(&m));
+        rd_kafka_t *rk = quiet_producer(&m);
 
         CHECK_OK(rd_kafka_mock_topic_create(m.cluster, "t", 1, 3));
         CHECK_OK(rd_kafka_mock_partition_set_leader(m.cluster, "t", 0, 1));
+        CHECK_OK(mock_produce(rk, "t", 0, NULL));
         CHECK_INT(mock_leader(rk, "t", 0), 1);
         CHECK_OK(rd_kafka_mock_partition_push_leader_response(m.cluster, "t", 0, 2, 5));
         CHECK_OK(rd_kafka_mock_partition_push_leader_response(m.cluster, "t", 0, 3, 6));
@@ -283,7 +322,7 @@ static void metadata_has_the_pushed_leaders_in_order(void) {
 /* A producer does not follow metadata of an older leader epoch. */
 static void stale_leader_is_not_used(void) {
         struct mock m  = mock_start(2);
-        rd_kafka_t *rk = mock_producer(&m, NULL);
+        rd_kafka_t *rk = quiet_producer(&m);
         int i;
 
         CHECK_OK(rd_kafka_mock_topic_create(m.cluster, "t", 1, 2));
@@ -302,6 +341,7 @@ static void stale_leader_is_not_used(void) {
 
 int main(void) {
         RUN(topics_are_created_with_their_counts);
+        RUN(functions_create_topics_up_to_their_partition);
         RUN(deleted_topic_has_no_records_when_it_is_new);
         RUN(records_before_an_offset_are_deleted);
         RUN(topic_error_is_in_metadata_until_it_ends);

@@ -252,13 +252,13 @@ impl Cluster {
         let batch = records::encode(records, now_ms)?;
         let missing = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
         let known = self.state.topics.by_name_mut(topic).ok_or(missing)?;
-        let (id, config) = (known.id, known.config.clone());
+        let (id, log_append_time, retention) = (known.id, known.config.log_append_time, known.config.retention_bytes);
         let state = known.partition_mut(partition).ok_or(missing)?;
         let appended = state
             .log
-            .append(&batch, state.leader_epoch, config.log_append_time, now_ms)
+            .append(&batch, state.leader_epoch, log_append_time, now_ms)
             .ok_or(ErrorCode::INVALID_RECORD)?;
-        if let Some(limit) = config.retention_bytes {
+        if let Some(limit) = retention {
             state.log.enforce_retention(limit);
         }
         let end_offset = state.log.end_offset();

@@ -106,6 +106,11 @@ impl Faults {
         self.throttle_ms.get(&api).copied().unwrap_or(0)
     }
 
+    /// Returns true when an error is set for requests of any partition.
+    pub(crate) fn has_partition_errors(&self) -> bool {
+        !self.partitions.is_empty()
+    }
+
     /// Checks that no error is set for a request of this API for a partition. A queued error is removed.
     ///
     /// # Errors

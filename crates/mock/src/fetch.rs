@@ -46,6 +46,9 @@ pub(crate) fn read_all(state: &mut ClusterState, context: &Context, fetch: &Dela
 
 /// Checks that no error was set for the partition.
 fn take_error(state: &mut ClusterState, slot: &FetchSlot) -> Result<(), ErrorCode> {
+    if !state.faults.has_partition_errors() {
+        return Ok(());
+    }
     match state.topics.find(&slot.topic) {
         Some(topic) => state
             .faults

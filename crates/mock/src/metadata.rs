@@ -65,19 +65,28 @@ pub(crate) fn describe_topic(state: &ClusterState, topic: &Topic) -> MetadataRes
 /// Applies what was set for a Metadata response from outside: the errors of partitions, and the leaders of
 /// [`Cluster::push_leader_response`](crate::Cluster::push_leader_response).
 pub(crate) fn apply_overrides(state: &mut ClusterState, topics: &mut [MetadataResponseTopic]) {
-    for topic in topics.iter_mut().filter(|topic| topic.error_code == 0) {
-        let name = topic.name.as_deref().unwrap_or_default();
-        for described in &mut topic.partitions {
+    for answered in topics.iter_mut().filter(|topic| topic.error_code == 0) {
+        let name = answered.name.as_deref().unwrap_or_default();
+        let Some(topic) = state.topics.by_name_mut(name) else {
+            continue;
+        };
+        for described in &mut answered.partitions {
+            let partition = topic.partition_mut(described.partition_index);
+            let Some((leader, epoch)) = partition.and_then(|p| p.leader_responses.pop_front()) else {
+                continue;
+            };
+            described.leader_id = leader.map_or(-1, |b| b.0);
+            described.leader_epoch = epoch;
+            described.error_code = match leader {
+                Some(_) => ErrorCode::NONE.0,
+                None => ErrorCode::LEADER_NOT_AVAILABLE.0,
+            };
+        }
+        if !state.faults.has_partition_errors() {
+            continue;
+        }
+        for described in &mut answered.partitions {
             let index = described.partition_index;
-            let partition = state.topics.by_name_mut(name).and_then(|t| t.partition_mut(index));
-            if let Some((leader, epoch)) = partition.and_then(|p| p.leader_responses.pop_front()) {
-                described.leader_id = leader.map_or(-1, |b| b.0);
-                described.leader_epoch = epoch;
-                described.error_code = match leader {
-                    Some(_) => ErrorCode::NONE.0,
-                    None => ErrorCode::LEADER_NOT_AVAILABLE.0,
-                };
-            }
             let set = state.faults.take_partition_error(ApiKey::METADATA, name, index);
             if let (0, Err(error)) = (described.error_code, set) {
                 described.error_code = error.0;

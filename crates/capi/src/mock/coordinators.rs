@@ -2,6 +2,7 @@
 
 use ottla_core::error::ErrorCode;
 use ottla_mock::{ApiKey, BrokerId, CoordinatorKind};
+use ottla_protocol::api::Api;
 
 use super::note;
 use crate::ffi::exports;
@@ -30,7 +31,7 @@ exports! {
             (0.., _) if min <= max => Some((min, max)),
             _ => return ErrorCode::L_INVALID_ARG,
         };
-        if api < 0 {
+        if Api::find(ApiKey(api)).is_none() {
             return ErrorCode::L_INVALID_ARG;
         }
         let set = mcluster.with(|cluster| cluster.set_api_versions(ApiKey(api), versions));

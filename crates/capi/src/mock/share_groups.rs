@@ -109,3 +109,58 @@ exports! {
         ErrorCode::L_NOT_IMPLEMENTED
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+
+    use ottla_mock::{ClusterConfig, EmbeddedCluster};
+
+    use super::*;
+
+    #[test]
+    fn settings_are_stored_and_refused_values_are_not() {
+        let embedded = EmbeddedCluster::start(ClusterConfig::default()).unwrap();
+        let owner: Weak<()> = Weak::new();
+        let cluster = MockCluster::own(embedded, owner);
+        let set = |values: [i32; 9]| {
+            let [
+                session,
+                heartbeat,
+                attempts,
+                lock,
+                isolation,
+                size,
+                sessions,
+                locks,
+                reset,
+            ] = values;
+            // SAFETY: the cluster lives until the end of the test.
+            unsafe {
+                rd_kafka_mock_sharegroup_set_session_timeout(&raw const cluster, session);
+                rd_kafka_mock_sharegroup_set_heartbeat_interval(&raw const cluster, heartbeat);
+                rd_kafka_mock_sharegroup_set_max_delivery_attempts(&raw const cluster, attempts);
+                rd_kafka_mock_sharegroup_set_record_lock_duration(&raw const cluster, lock);
+                rd_kafka_mock_sharegroup_set_isolation_level(&raw const cluster, isolation);
+                rd_kafka_mock_sharegroup_set_max_size(&raw const cluster, size);
+                rd_kafka_mock_sharegroup_set_max_fetch_sessions(&raw const cluster, sessions);
+                rd_kafka_mock_sharegroup_set_max_record_locks(&raw const cluster, locks);
+                rd_kafka_mock_sharegroup_set_auto_offset_reset(&raw const cluster, reset);
+            }
+            cluster.with(|c| c.config().share_groups.clone()).unwrap()
+        };
+        assert_eq!(set([0, 0, 0, -1, 2, 0, 0, 0, -1]), ShareGroupConfig::default());
+        let expected = ShareGroupConfig {
+            session_timeout_ms: 1,
+            heartbeat_interval_ms: 2,
+            delivery_count_limit: 3,
+            record_lock_duration_ms: 4,
+            read_committed: true,
+            max_size: 6,
+            max_share_sessions: 7,
+            partition_max_record_locks: 8,
+            offset_reset: ShareOffsetReset::Earliest,
+        };
+        assert_eq!(set([1, 2, 3, 4, 1, 6, 7, 8, 1]), expected);
+    }
+}

@@ -21,17 +21,20 @@ fn create(cluster: &mut Cluster, topic: &str, partitions: i32, replication_facto
     })
 }
 
-/// Creates the topic with the cluster's defaults unless it exists.
-fn ensure_topic(cluster: &mut Cluster, topic: &str) -> Result<(), BrokerError> {
+/// Creates the topic unless it exists. -1 partitions are the cluster's default.
+fn ensure_topic(cluster: &mut Cluster, topic: &str, partitions: i32) -> Result<(), BrokerError> {
     match cluster.partition_count(topic) {
         Some(_) => Ok(()),
-        None => create(cluster, topic, -1, -1),
+        None => create(cluster, topic, partitions, -1),
     }
 }
 
-/// Creates the topic unless it exists, and checks that it has the partition.
+/// Creates the topic with partitions up to this one unless it exists, and checks that it has the partition.
 pub(super) fn ensure_partition(cluster: &mut Cluster, topic: &str, partition: i32) -> Result<(), BrokerError> {
-    ensure_topic(cluster, topic)?;
+    if partition < 0 {
+        return Err(BrokerError::UNKNOWN_TOPIC_OR_PARTITION);
+    }
+    ensure_topic(cluster, topic, partition.saturating_add(1))?;
     match cluster.leader_epoch(topic, partition) {
         Some(_) => Ok(()),
         None => Err(BrokerError::UNKNOWN_TOPIC_OR_PARTITION),
@@ -62,7 +65,7 @@ exports! {
         let error = i16::try_from(err).ok().filter(|code| *code >= -1);
         let error = error.map_or(BrokerError::UNKNOWN_SERVER_ERROR, BrokerError);
         let set = mcluster.with(|cluster| {
-            ensure_topic(cluster, topic)?;
+            ensure_topic(cluster, topic, -1)?;
             cluster.set_topic_error(topic, (error != BrokerError::NONE).then_some(error))
         });
         note(match code(set) {

@@ -51,6 +51,9 @@ type PartitionErrors = BTreeMap<(String, i32), ErrorCode>;
 
 /// Returns the errors that were set for the partitions of a request. Queued ones are removed.
 fn take_partition_errors(cluster: &mut Cluster, context: &Context, request: &OffsetFetchRequest) -> PartitionErrors {
+    if !cluster.state.faults.has_partition_errors() {
+        return PartitionErrors::new();
+    }
     let one_group = request.topics.iter().flatten().cloned().map(newer_form);
     let groups = request.groups.iter().flat_map(|g| g.topics.iter().flatten().cloned());
     let mut errors = PartitionErrors::new();

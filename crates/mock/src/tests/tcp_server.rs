@@ -297,6 +297,6 @@ fn waiting_ends_with_the_change_or_the_limit() {
         client.send(&produce::request("t", 0, -1, batch_with(now_ms(), 7, |_| {})), 9);
         assert_eq!(waiting.join().unwrap(), Some(7));
     });
-    // What is so already needs no change.
+    // An earlier change is seen at once.
     assert_eq!(embedded.wait_for(Duration::ZERO, end), Some(7));
 }
