@@ -29,7 +29,8 @@
  *
  * - Thread-safety: every function may be called from any thread at any time, except for the
  *   destruction of an object that another thread uses, and the functions of one request or target
- *   assignment. A change applies to requests that arrive after the function has returned.
+ *   assignment. A change applies to requests that arrive after the function has returned. With
+ *   `debug=mock`, `log_cb` is called while a cluster serves a request, and must not call them.
  * - Errors: NULL and wrong handles are refused with RD_KAFKA_RESP_ERR__INVALID_ARG. A function that
  *   returns no error code sets rd_kafka_last_error(). RD_KAFKA_RESP_ERR__DESTROY: the client of
  *   `test.mock.num.brokers` was destroyed by another thread meanwhile. In a forked child the clusters
