@@ -296,7 +296,7 @@ static void heartbeat_interval_and_session_timeout_are_as_set(void) {
                 poll_once(b);
         }
         beats = mock_requests(&m, CONSUMER_GROUP_HEARTBEAT, -1);
-        CHECK(beats >= 8 && beats <= 24);
+        CHECK(beats >= 5 && beats <= 24);
         /* A member that does not leave loses its partitions when its session ends. */
         rd_kafka_destroy_flags(b, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
         waited_ms = wait_assigned(a, "0 1 2 3", NULL, NULL);
