@@ -19,6 +19,7 @@ use crate::quotas::ClientQuotas;
 use crate::request::Context;
 use crate::rng::Rng;
 use crate::scram_credentials::ScramCredentials;
+use crate::target_assignments::TargetAssignments;
 use crate::time::Time;
 use crate::timers::{Timer, Timers};
 use crate::topics::{Topic, Topics};
@@ -35,6 +36,7 @@ pub(crate) struct ClusterState {
     pub(crate) topics: Topics,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) coordinators: Coordinators,
+    pub(crate) target_assignments: TargetAssignments,
     pub(crate) faults: Faults,
     pub(crate) connections: Connections,
     pub(crate) purgatory: Purgatory,
@@ -59,6 +61,7 @@ impl ClusterState {
             topics: Topics::default(),
             producer_ids: ProducerIds::default(),
             coordinators: Coordinators::default(),
+            target_assignments: TargetAssignments::default(),
             faults: Faults::default(),
             connections: Connections::default(),
             purgatory: Purgatory::default(),

@@ -1,6 +1,6 @@
 //! Topics and their partitions: leaders, replicas and logs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ottla_protocol::{ErrorCode, Uuid};
 
@@ -36,11 +36,17 @@ pub(crate) struct Partition {
     pub(crate) leader_epoch: i32,
     pub(crate) replicas: Vec<BrokerId>,
     pub(crate) isr: Vec<BrokerId>,
-    /// The replica to which the leader sends consumers, if one is set.
+    /// The replica to which the leader sends consumers while it is reachable, if one is set.
     pub(crate) preferred_replica: Option<BrokerId>,
     /// The reassignment under way. Its added replicas are in `replicas`, and not in `isr`.
     pub(crate) reassignment: Option<Reassignment>,
     pub(crate) places: ReplicaPlaces,
+    /// The broker to which the leader sends consumers whatever its state, if one is set.
+    pub(crate) follower: Option<BrokerId>,
+    /// The log start offset and the end of the offsets that followers serve, where they differ from the leader's.
+    pub(crate) follower_range: (Option<i64>, Option<i64>),
+    /// Leaders and epochs for the next Metadata responses, one each.
+    pub(crate) leader_responses: VecDeque<(Option<BrokerId>, i32)>,
     pub(crate) log: PartitionLog,
     /// Delayed requests that watch this partition.
     pub(crate) watchers: BTreeSet<DelayedId>,
@@ -61,6 +67,9 @@ impl Partition {
             preferred_replica: None,
             reassignment: None,
             places: ReplicaPlaces::default(),
+            follower: None,
+            follower_range: (None, None),
+            leader_responses: VecDeque::new(),
             log: PartitionLog::default(),
             watchers: BTreeSet::new(),
         }
@@ -82,7 +91,7 @@ impl Partition {
         current_leader_epoch: i32,
         leader_only: bool,
     ) -> Result<(), ErrorCode> {
-        if !self.replicas.contains(&broker) {
+        if !self.replicas.contains(&broker) && self.follower != Some(broker) {
             return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
         }
         match current_leader_epoch {
@@ -105,7 +114,7 @@ pub(crate) struct Topic {
     pub(crate) id: Uuid,
     pub(crate) partitions: Vec<Partition>,
     pub(crate) config: TopicConfig,
-    /// The error that Metadata returns instead of the topic's partitions.
+    /// The error that Metadata returns instead of the topic's partitions, and AddPartitionsToTxn for each partition.
     pub(crate) error: Option<ErrorCode>,
     /// The time from which clients see the topic.
     pub(crate) visible_at: Time,

@@ -1,6 +1,7 @@
 //! The brokers' behaviour, seen through `Cluster::handle` and through sockets.
 
 mod admin;
+mod brokers;
 mod cluster;
 mod cluster_admin;
 mod consumer_groups;
@@ -11,6 +12,7 @@ mod groups;
 mod migration;
 mod offsets;
 mod produce;
+mod records;
 mod rules;
 mod sasl;
 mod security;
