@@ -11,6 +11,9 @@ use crate::observer::Observer;
 use crate::recorder::{Recorded, Recorder};
 use crate::rules::Rules;
 use crate::sasl::{Sasl, SaslCounts, SaslRecord};
+use crate::share::{ShareEvent, SharePartitionView};
+use crate::share_key::ShareKey;
+use crate::share_leader;
 use crate::state::ClusterState;
 use crate::telemetry::{MetricsPush, Telemetry};
 use crate::time::Time;
@@ -197,6 +200,7 @@ impl Cluster {
         match self.groups.get(group).map(|g| g.membership()) {
             Some(Membership::Classic(classic)) => classic.members().map(|m| m.id.clone()).collect(),
             Some(Membership::Consumer(consumer)) => consumer.members().map(|m| m.id.clone()).collect(),
+            Some(Membership::Share(share)) => share.members().map(|m| m.id.clone()).collect(),
             None => Vec::new(),
         }
     }
@@ -227,6 +231,34 @@ impl Cluster {
     /// Returns the recorded commits since the last call of this function, in order.
     pub fn take_commits(&mut self) -> Vec<CommitRecord> {
         self.state.history.commits.take()
+    }
+
+    // ---------------------------------------------------------------- share groups
+
+    /// Returns a snapshot of a share partition, `None` when the group has never read it or there is no such topic.
+    pub fn share_partition_view(&self, group: &str, topic: &str, partition: i32) -> Option<SharePartitionView> {
+        let id = self.state.topics.id_of(topic)?;
+        share_leader::view(&self.state, &ShareKey::new(group, (id, partition)))
+    }
+
+    /// Returns the epoch that the share session of a member at a broker expects next, `None` without a session.
+    pub fn share_session_epoch(&self, broker: BrokerId, group: &str, member: &str) -> Option<i32> {
+        self.state.share.sessions.epoch(broker, group, member)
+    }
+
+    /// Returns the number of share sessions of a broker.
+    pub fn share_session_count(&self, broker: BrokerId) -> usize {
+        self.state.share.sessions.count(broker)
+    }
+
+    /// Records every change of the delivery of records to share groups from now on, for [`Cluster::take_share_events`].
+    pub fn log_share_events(&mut self) {
+        self.state.share.events.enable();
+    }
+
+    /// Returns the recorded changes since the last call of this function, in order.
+    pub fn take_share_events(&mut self) -> Vec<ShareEvent> {
+        self.state.share.events.take()
     }
 
     // ---------------------------------------------------------------- transactions

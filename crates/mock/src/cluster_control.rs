@@ -13,6 +13,9 @@ use crate::replication::partition_changed;
 use crate::request::CloseReason;
 use crate::rules::{Rule, RuleId};
 use crate::sasl_config::{AcceptedToken, SaslUser};
+use crate::share_config::ShareGroupConfig;
+use crate::share_leader;
+use crate::target_assignments::TargetAssignment;
 use crate::telemetry::MetricsSubscription;
 use crate::topic_creation::{NewTopic, plan_partitions, plan_topic};
 use crate::topics::Partition;
@@ -62,6 +65,7 @@ impl Cluster {
             return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
         };
         self.groups.topic_deleted(name);
+        share_leader::topic_deleted(&mut self.state, id);
         for partition in topic.partitions {
             partition_changed(&mut self.state, &partition.watchers);
         }
@@ -217,6 +221,7 @@ impl Cluster {
         }
         state.sessions.clear();
         state.held_metadata = None;
+        self.state.share.sessions.clear(broker);
         self.close_connections(broker);
         let alive = self.state.brokers.alive();
         if self.state.brokers.controller() == broker
@@ -319,6 +324,17 @@ impl Cluster {
         self.state.brokers.set_controller(broker);
     }
 
+    /// Changes the brokers' settings of share groups. Locks and sessions that have begun keep their ends.
+    pub fn configure_share_groups(&mut self, change: impl FnOnce(&mut ShareGroupConfig)) {
+        change(&mut self.state.config.share_groups);
+    }
+
+    /// Sets the error with which the durable state of a group's share partitions cannot be written or read; `None` ends
+    /// that. Acknowledgements fail with it, and leaders that have not loaded a share partition refuse fetches.
+    pub fn set_share_state_error(&mut self, group: &str, error: Option<ErrorCode>) {
+        self.state.share.set_write_error(group, error);
+    }
+
     /// Sets the time in microseconds that followers take to copy later appends.
     pub fn set_replication_delay_us(&mut self, micros: u64) {
         self.state.config.replication_delay_us = micros;
@@ -339,6 +355,14 @@ impl Cluster {
     /// Changes the level of the feature `transaction.version`, as an upgrade of the cluster does.
     pub fn set_transaction_version(&mut self, level: i16) {
         self.state.config.transaction_version = level;
+    }
+
+    // ---------------------------------------------------------------- groups
+
+    /// Sets the target assignment of a group in place of the assignor's; `None` ends that. It takes effect with the next
+    /// heartbeat of a member.
+    pub fn set_target_assignment(&mut self, group: &str, target: Option<TargetAssignment>) {
+        self.state.target_assignments.set(group, target);
     }
 
     // ---------------------------------------------------------------- coordinators

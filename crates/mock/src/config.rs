@@ -2,6 +2,7 @@
 
 use crate::ids::BrokerId;
 use crate::sasl_config::SaslConfig;
+use crate::share_config::ShareGroupConfig;
 
 /// The settings of a [`Cluster`](crate::Cluster). Names and defaults are those of Kafka's broker configuration. The
 /// fields with another default say so.
@@ -92,6 +93,8 @@ pub struct ClusterConfig {
     /// Leaders send consumers with a rack to a replica in that rack, as Kafka's `RackAwareReplicaSelector` does
     /// (KIP-392).
     pub rack_aware_fetch: bool,
+    /// The settings of share groups (KIP-932).
+    pub share_groups: ShareGroupConfig,
     /// The authentication of clients on all listeners; `None` for listeners without SASL.
     pub sasl: Option<SaslConfig>,
 }
@@ -162,6 +165,7 @@ impl Default for ClusterConfig {
             socket_request_max_bytes: 104_857_600,
             ignore_trailing_bytes: false,
             rack_aware_fetch: false,
+            share_groups: ShareGroupConfig::default(),
             sasl: None,
         }
     }

@@ -47,6 +47,10 @@ mod k68_consumer_group_heartbeat;
 mod k69_consumer_group_describe;
 mod k71_get_telemetry_subscriptions;
 mod k72_push_telemetry;
+mod k76_share_group_heartbeat;
+mod k77_share_group_describe;
+mod k78_share_fetch;
+mod k79_share_acknowledge;
 
 pub(crate) use handler::{Api, Served};
 
@@ -95,6 +99,10 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),
     Api::of::<k71_get_telemetry_subscriptions::GetTelemetrySubscriptions>(),
     Api::of::<k72_push_telemetry::PushTelemetry>(),
+    Api::of::<k76_share_group_heartbeat::ShareGroupHeartbeat>(),
+    Api::of::<k77_share_group_describe::ShareGroupDescribe>(),
+    Api::of::<k78_share_fetch::ShareFetch>(),
+    Api::of::<k79_share_acknowledge::ShareAcknowledge>(),
 ];
 
 /// Returns the handler of an API.
