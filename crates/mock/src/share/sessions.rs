@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn epochs_rise_and_wrap_to_one() {
         let mut sessions = ShareSessions::default();
-        let mut advance = |sessions: &mut ShareSessions, epoch| sessions.advance(BrokerId(1), "g", "m", epoch);
+        let advance = |sessions: &mut ShareSessions, epoch| sessions.advance(BrokerId(1), "g", "m", epoch);
         assert_eq!(advance(&mut sessions, 1), Err(ErrorCode::SHARE_SESSION_NOT_FOUND));
         sessions.open(CONNECTION, "g", "m", &[(PARTITION, true)], 1).unwrap();
         assert_eq!(advance(&mut sessions, 1), Ok(()));

@@ -13,6 +13,7 @@ mod produce;
 mod rules;
 mod sasl;
 mod security;
+mod share;
 mod tcp_server;
 mod telemetry;
 mod transactions;
