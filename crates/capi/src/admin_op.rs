@@ -9,7 +9,7 @@ pub(crate) type OptionSet = u8;
 pub(crate) const OPERATION_TIMEOUT: OptionSet = 1;
 /// `rd_kafka_AdminOptions_set_validate_only()`
 pub(crate) const VALIDATE_ONLY: OptionSet = 2;
-/// `rd_kafka_AdminOptions_set_match_consumer_group_states()`, `…_types()`
+/// `rd_kafka_AdminOptions_set_match_consumer_group_states()`, `rd_kafka_AdminOptions_set_match_group_states()`, `…_types()`
 pub(crate) const GROUP_FILTERS: OptionSet = 4;
 /// `rd_kafka_AdminOptions_set_require_stable_offsets()`
 pub(crate) const STABLE_OFFSETS: OptionSet = 8;
@@ -17,6 +17,8 @@ pub(crate) const STABLE_OFFSETS: OptionSet = 8;
 pub(crate) const AUTHORIZED_OPERATIONS: OptionSet = 16;
 /// `rd_kafka_AdminOptions_set_isolation_level()`
 pub(crate) const ISOLATION_LEVEL: OptionSet = 32;
+/// `rd_kafka_AdminOptions_set_match_protocol_types()`
+pub(crate) const PROTOCOL_TYPES: OptionSet = 128;
 
 /// An operation.
 pub(crate) struct AdminOp {
@@ -67,6 +69,14 @@ pub(crate) static ADMIN_OPS: &[AdminOp] = &[
     op(20, 0x20_0000, c"DescribeClusterResult", AUTHORIZED_OPERATIONS),
     op(21, 0x40_0000, c"ListOffsetsResult", OPERATION_TIMEOUT | ISOLATION_LEVEL),
     op(22, 0x80_0000, c"ElectLeadersResult", OPERATION_TIMEOUT),
+    op(1040, 1040, c"RemoveMembersFromConsumerGroupResult", 0),
+    op(1041, 1041, c"ListGroupsResult", GROUP_FILTERS | PROTOCOL_TYPES),
+    op(1042, 1042, c"DescribeClassicGroupsResult", AUTHORIZED_OPERATIONS),
+    op(1043, 1043, c"DescribeShareGroupsResult", AUTHORIZED_OPERATIONS),
+    op(1044, 1044, c"ListShareGroupOffsetsResult", 0),
+    op(1045, 1045, c"AlterShareGroupOffsetsResult", 0),
+    op(1046, 1046, c"DeleteShareGroupOffsetsResult", 0),
+    op(1047, 1047, c"DescribeStreamsGroupsResult", AUTHORIZED_OPERATIONS),
 ];
 
 /// Returns the operation with this name.

@@ -15,6 +15,7 @@ use crate::share::{ShareEvent, SharePartitionView};
 use crate::share_key::ShareKey;
 use crate::share_leader;
 use crate::state::ClusterState;
+use crate::streams_groups::StreamsGroups;
 use crate::telemetry::{MetricsPush, Telemetry};
 use crate::time::Time;
 use crate::transactions::{TransactionCoordinator, TransactionView, Transactions};
@@ -47,6 +48,7 @@ pub struct Watermarks {
 pub struct Cluster {
     pub(crate) state: ClusterState,
     pub(crate) groups: Groups,
+    pub(crate) streams_groups: StreamsGroups,
     pub(crate) transactions: Transactions,
     pub(crate) telemetry: Telemetry,
     pub(crate) rules: Rules,
@@ -62,6 +64,7 @@ impl Cluster {
             sasl: Sasl::new(config.sasl.clone(), config.seed),
             state: ClusterState::new(config),
             groups: Groups::default(),
+            streams_groups: StreamsGroups::default(),
             transactions: Transactions::default(),
             telemetry: Telemetry::default(),
             rules: Rules::default(),
@@ -205,12 +208,36 @@ impl Cluster {
         }
     }
 
-    /// Removes a group with its offsets.
+    /// Returns true when there is a group of any type with this id.
+    pub(crate) fn group_exists(&self, id: &str) -> bool {
+        self.groups.get(id).is_some() || self.streams_groups.get(id).is_some()
+    }
+
+    /// Checks that the id is not that of a share group, which has neither consumers nor committed offsets.
+    ///
+    /// # Errors
+    /// GROUP_ID_NOT_FOUND.
+    pub(crate) fn check_no_share_group(&self, id: &str) -> Result<(), ErrorCode> {
+        match self.groups.share(id) {
+            None => Ok(()),
+            Some(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
+        }
+    }
+
+    /// Removes a group of any type with its offsets.
     ///
     /// # Errors
     /// GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP when it has members.
     pub fn delete_group(&mut self, id: &str) -> Result<(), ErrorCode> {
-        self.groups.delete(&mut self.state, id)
+        if self.streams_groups.get(id).is_none() {
+            return self.groups.delete(&mut self.state, id);
+        }
+        self.streams_groups.delete(id)?;
+        // The committed offsets, if there are any.
+        match self.groups.delete(&mut self.state, id) {
+            Err(ErrorCode::GROUP_ID_NOT_FOUND) => Ok(()),
+            deleted => deleted,
+        }
     }
 
     /// Records every accepted join from now on, for [`Cluster::take_joins`].
@@ -239,6 +266,13 @@ impl Cluster {
     pub fn share_partition_view(&self, group: &str, topic: &str, partition: i32) -> Option<SharePartitionView> {
         let id = self.state.topics.id_of(topic)?;
         share_leader::view(&self.state, &ShareKey::new(group, (id, partition)))
+    }
+
+    /// Returns the durable start offset of a share group in a partition, `None` while none is written.
+    pub fn share_start_offset(&self, group: &str, topic: &str, partition: i32) -> Option<i64> {
+        let id = self.state.topics.id_of(topic)?;
+        let entry = self.state.share.entry(&ShareKey::new(group, (id, partition)))?;
+        entry.persisted.start_offset()
     }
 
     /// Returns the epoch that the share session of a member at a broker expects next, `None` without a session.

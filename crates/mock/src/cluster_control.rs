@@ -1,5 +1,6 @@
 //! Changes of a cluster from outside: by operators, by controllers and by failures.
 
+use ottla_protocol::api::streams_group_describe::DescribedGroup;
 use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use crate::api_error::ApiError;
@@ -513,6 +514,13 @@ impl Cluster {
     /// Replaces the accepted tokens of OAUTHBEARER; with `None`, unsecured JWTs are validated. No effect without SASL.
     pub fn set_accepted_tokens(&mut self, tokens: Option<Vec<AcceptedToken>>) {
         self.sasl.set_accepted_tokens(tokens);
+    }
+
+    // ---------------------------------------------------------------- groups
+
+    /// Adds or replaces a streams group (KIP-1071), which the brokers list, describe and delete.
+    pub fn set_streams_group(&mut self, group: DescribedGroup) {
+        self.streams_groups.set(group);
     }
 
     // ---------------------------------------------------------------- telemetry

@@ -72,6 +72,7 @@ mod share_config;
 mod share_key;
 mod share_leader;
 mod state;
+mod streams_groups;
 mod target_assignments;
 mod tcp_server;
 mod telemetry;

@@ -47,12 +47,20 @@ pub mod admin {
         ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreateAcls, CreatePartitions, CreateTopics,
         DeleteAcls, DeleteAclsResult, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics,
         DeletedAcl, DescribeAcls, DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeTopics,
-        DescribeUserScramCredentials, ElectLeaders, ElectionResult, ElectionType, Group, GroupDescription,
-        GroupListing, GroupResult, IncrementalAlterConfigs, ListConsumerGroupOffsets, ListConsumerGroups, ListGroups,
-        ListOffsets, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options,
-        PartitionDescription, PatternType, PermissionType, ResourceResult, ResourceType, ScramAlteration,
-        ScramCredentialInfo, ScramMechanism, ScramUpsertion, TopicDescription, TopicResult, UserScramCredentials,
-        UserScramResult,
+        DescribeUserScramCredentials, DescribedGroups, ElectLeaders, ElectionResult, ElectionType, Group,
+        GroupDescription, GroupResult, IncrementalAlterConfigs, ListAndDescribeGroups, ListConsumerGroupOffsets,
+        ListConsumerGroups, ListOffsets, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec,
+        Operation, Options, PartitionDescription, PatternType, PermissionType, ResourceResult, ResourceType,
+        ScramAlteration, ScramCredentialInfo, ScramMechanism, ScramUpsertion, TopicDescription, TopicResult,
+        UserScramCredentials, UserScramResult,
+    };
+    // Groups of all types.
+    pub use ottla_core::admin::{
+        AlterShareGroupOffsets, ClassicGroupDescription, DeleteShareGroupOffsets, DeletedShareGroupOffsets,
+        DescribeClassicGroups, DescribeGroups, DescribeShareGroups, DescribeStreamsGroups, DescribedGroup,
+        GroupListing, GroupListings, ListGroups, ListShareGroupOffsets, MemberToRemove, RemoveMembersFromConsumerGroup,
+        RemovedMember, ShareGroupDescription, ShareGroupOffsets, ShareMember, ShareOffset, StreamsGroupDescription,
+        StreamsMember, StreamsTasks, Subtopology, SubtopologyTopic, TaskOffset, Tasks,
     };
 }
 

@@ -272,6 +272,14 @@ impl Group {
         }
     }
 
+    /// Returns the share group, `None` for another type.
+    pub(super) fn share_mut(&mut self) -> Option<&mut ShareGroup> {
+        match &mut self.membership {
+            Membership::Share(group) => Some(group),
+            Membership::Classic(_) | Membership::Consumer(_) => None,
+        }
+    }
+
     /// Removes a member of a share group whose session has timed out.
     pub(crate) fn share_session_due(&mut self, state: &mut ClusterState, member: &str) {
         if let Membership::Share(group) = &mut self.membership {

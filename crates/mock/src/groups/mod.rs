@@ -27,7 +27,7 @@ pub(crate) use consumer::{ConsumerMember, Partitions, assignor_names, by_topic};
 pub(crate) use group::{Group, Membership};
 pub(crate) use offsets::{CommittedOffset, Committer};
 pub(crate) use responses::{failed_join, failed_sync, nullable_names};
-pub(crate) use share::ShareMember;
+pub(crate) use share::{ShareGroup, ShareMember};
 pub use views::{GroupMemberView, GroupView};
 
 /// All groups, by id.
@@ -50,6 +50,21 @@ impl Groups {
         self.by_id
             .entry(id.to_owned())
             .or_insert_with(|| Group::new(id, state.coordinator(CoordinatorKind::Group, id)))
+    }
+
+    /// Returns a share group.
+    pub(crate) fn share(&self, id: &str) -> Option<&ShareGroup> {
+        match self.by_id.get(id)?.membership() {
+            Membership::Share(group) => Some(group),
+            Membership::Classic(_) | Membership::Consumer(_) => None,
+        }
+    }
+
+    /// Returns a share group. Creates an empty one if there is no group of this id; `None` for a group of another type.
+    pub(crate) fn share_or_create(&mut self, state: &ClusterState, id: &str) -> Option<&mut ShareGroup> {
+        let coordinator = state.coordinator(CoordinatorKind::Group, id);
+        let group = self.by_id.entry(id.to_owned());
+        group.or_insert_with(|| Group::new_share(id, coordinator)).share_mut()
     }
 
     /// Handles a heartbeat of a member that joins or stays in a share group. A joining member creates the group.

@@ -16,7 +16,7 @@ use super::handler::{Answer, AnswerOf, Handler};
 use crate::acls::GROUP_OPERATIONS;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
-use crate::groups::{Membership, ShareMember, by_topic};
+use crate::groups::{ShareMember, by_topic};
 use crate::request::Context;
 
 pub(crate) struct ShareGroupDescribe;
@@ -62,15 +62,8 @@ fn respond(
 }
 
 fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedGroup, ApiError> {
-    if id.is_empty() {
-        return Err(ErrorCode::INVALID_GROUP_ID.into());
-    }
-    cluster.state.check_group_coordinator(context.broker, id)?;
-    let not_found = |what: &str| ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."));
-    let found = cluster.groups.get(id).ok_or_else(|| not_found("not found"))?;
-    let Membership::Share(group) = found.membership() else {
-        return Err(not_found("is not a share group"));
-    };
+    cluster.state.check_described_group(context.broker, id)?;
+    let group = cluster.groups.share(id).ok_or_else(|| not_found(cluster, id))?;
     Ok(DescribedGroup {
         group_state: group.state_name().to_owned(),
         group_epoch: group.epoch(),
@@ -79,6 +72,15 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedG
         members: group.members().map(|m| member(cluster, m)).collect(),
         ..Default::default()
     })
+}
+
+/// Returns the error of a group that is no share group.
+pub(super) fn not_found(cluster: &Cluster, id: &str) -> ApiError {
+    let what = match cluster.group_exists(id) {
+        true => "is not a share group",
+        false => "not found",
+    };
+    ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."))
 }
 
 fn member(cluster: &Cluster, member: &ShareMember) -> Member {

@@ -51,6 +51,10 @@ mod k76_share_group_heartbeat;
 mod k77_share_group_describe;
 mod k78_share_fetch;
 mod k79_share_acknowledge;
+mod k89_streams_group_describe;
+mod k90_describe_share_group_offsets;
+mod k91_alter_share_group_offsets;
+mod k92_delete_share_group_offsets;
 
 pub(crate) use handler::{Api, Served};
 
@@ -103,6 +107,10 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k77_share_group_describe::ShareGroupDescribe>(),
     Api::of::<k78_share_fetch::ShareFetch>(),
     Api::of::<k79_share_acknowledge::ShareAcknowledge>(),
+    Api::of::<k89_streams_group_describe::StreamsGroupDescribe>(),
+    Api::of::<k90_describe_share_group_offsets::DescribeShareGroupOffsets>(),
+    Api::of::<k91_alter_share_group_offsets::AlterShareGroupOffsets>(),
+    Api::of::<k92_delete_share_group_offsets::DeleteShareGroupOffsets>(),
 ];
 
 /// Returns the handler of an API.

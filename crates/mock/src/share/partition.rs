@@ -409,7 +409,7 @@ impl SharePartition {
         }
         if journal.write_error.is_none() {
             // As in Kafka, the written start offset is that before the change.
-            journal.persisted.write(self.start_offset, writes);
+            journal.persisted.write(self.leader_epoch, self.start_offset, writes);
         }
         self.may_have_available |= writes.iter().any(|w| w.state == DeliveryState::Available);
         self.advance_start();

@@ -20,6 +20,8 @@ pub(crate) struct PersistedState {
     start_offset: Option<i64>,
     /// Rises when an operator sets the start offset, so that the leader discards what it knows.
     state_epoch: i32,
+    /// The epoch of the leader that has written last.
+    leader_epoch: i32,
     records: BTreeMap<i64, (DeliveryState, i32)>,
 }
 
@@ -30,6 +32,11 @@ impl PersistedState {
 
     pub(crate) fn state_epoch(&self) -> i32 {
         self.state_epoch
+    }
+
+    /// Returns the epoch of the leader that has written last, 0 before the first write.
+    pub(crate) fn leader_epoch(&self) -> i32 {
+        self.leader_epoch
     }
 
     /// Returns the number of records from the start offset on that are not delivered again.
@@ -60,7 +67,8 @@ impl PersistedState {
     }
 
     /// Writes the start offset and the states of some records. What is before the start offset is removed.
-    pub(crate) fn write(&mut self, start_offset: i64, batches: &[StateBatch]) {
+    pub(crate) fn write(&mut self, leader_epoch: i32, start_offset: i64, batches: &[StateBatch]) {
+        self.leader_epoch = leader_epoch;
         self.start_offset = Some(start_offset);
         for batch in batches {
             for offset in batch.first.max(start_offset)..=batch.last {
@@ -75,6 +83,7 @@ impl PersistedState {
         self.start_offset = Some(start_offset);
         self.records.clear();
         self.state_epoch += 1;
+        self.leader_epoch = 0;
     }
 }
 
@@ -96,6 +105,7 @@ mod tests {
         let mut state = PersistedState::default();
         assert_eq!(state.start_offset(), None);
         state.write(
+            3,
             5,
             &[
                 batch(5, 6, DeliveryState::Acknowledged, 1),
@@ -103,6 +113,7 @@ mod tests {
             ],
         );
         state.write(
+            3,
             5,
             &[
                 batch(7, 7, DeliveryState::Acknowledged, 1),
@@ -116,7 +127,7 @@ mod tests {
         ];
         assert_eq!(state.batches(), expected);
         assert_eq!(state.completed(), 4);
-        state.write(8, &[]);
+        state.write(3, 8, &[]);
         assert_eq!(
             (state.start_offset(), state.batches()),
             (Some(8), expected[1..].to_vec())

@@ -247,6 +247,21 @@ pub(crate) fn group_deleted(state: &mut ClusterState, group: &str) {
     remove(state, |key| key.group == group);
 }
 
+/// Removes the share partitions of a group in a topic. Returns false if there is none.
+pub(crate) fn forget_offsets(state: &mut ClusterState, group: &str, topic: Uuid) -> bool {
+    let before = state.share.of_group(group).count();
+    remove(state, |key| key.group == group && key.topic == topic);
+    state.share.of_group(group).count() < before
+}
+
+/// Sets the start offset of a share partition on behalf of an operator. The leader forgets what it knows.
+pub(crate) fn set_start_offset(state: &mut ClusterState, key: &ShareKey, start_offset: i64) {
+    let entry = state.share.get_or_create(key);
+    entry.persisted.reset(start_offset);
+    entry.loaded = None;
+    schedule_expiry(state, key);
+}
+
 fn remove(state: &mut ClusterState, gone: impl Fn(&ShareKey) -> bool) {
     for (_, entry) in state.share.remove(gone) {
         if let Some((_, timer)) = entry.lock_timer {

@@ -366,6 +366,23 @@ impl ShareGroup {
         }
     }
 
+    /// Raises the group's epoch on behalf of an operator who sets offsets.
+    pub(crate) fn bump_epoch(&mut self) {
+        self.epoch += 1;
+    }
+
+    /// Returns the partitions whose state is initialized.
+    pub(crate) fn initialized_partitions(&self) -> &Partitions {
+        &self.initialized
+    }
+
+    /// Forgets the initialized state of a topic's partitions. Returns false if there is none.
+    pub(crate) fn forget_topic(&mut self, topic: Uuid) -> bool {
+        let before = self.initialized.len();
+        self.initialized.retain(|(t, _)| *t != topic);
+        self.initialized.len() < before
+    }
+
     /// Returns true when a member subscribes to the topic.
     pub(crate) fn is_subscribed_to(&self, topic: &str) -> bool {
         self.members.values().any(|member| member.topics.contains(topic))
