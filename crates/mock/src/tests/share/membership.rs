@@ -17,14 +17,14 @@ fn group(change: impl FnOnce(&mut ShareGroupConfig)) -> Share {
     Share::with(1, 4, change)
 }
 
-fn joining(member: &str) -> ShareGroupHeartbeatRequest {
+pub(super) fn joining(member: &str) -> ShareGroupHeartbeatRequest {
     ShareGroupHeartbeatRequest {
         subscribed_topic_names: Some(vec!["t".into()]),
         ..beat(member, 0)
     }
 }
 
-fn beat(member: &str, epoch: i32) -> ShareGroupHeartbeatRequest {
+pub(super) fn beat(member: &str, epoch: i32) -> ShareGroupHeartbeatRequest {
     ShareGroupHeartbeatRequest {
         group_id: "g".into(),
         member_id: member.into(),
@@ -34,7 +34,7 @@ fn beat(member: &str, epoch: i32) -> ShareGroupHeartbeatRequest {
 }
 
 impl Share {
-    fn heartbeat(&mut self, request: &ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse {
+    pub(super) fn heartbeat(&mut self, request: &ShareGroupHeartbeatRequest) -> ShareGroupHeartbeatResponse {
         let response = self.test.call(1, request, 1);
         // The state of new share partitions is initialized after the response.
         self.test.cluster.poll(self.test.now);

@@ -4,6 +4,7 @@ mod acknowledgement;
 mod acquisition;
 mod leaders;
 mod membership;
+mod offsets;
 mod sessions;
 mod settings;
 

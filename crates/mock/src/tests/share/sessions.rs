@@ -197,3 +197,24 @@ fn unknown_and_deleted_topics_are_reported() {
     share.produce(&[2]);
     assert_eq!(share.acquire("a", 0), [(0, 1, 1)]);
 }
+
+#[test]
+fn requests_are_recorded_with_their_partitions() {
+    let mut share = Share::new();
+    share.produce(&[2]);
+    share.test.cluster.record();
+    share.acquire("a", 0);
+    share.acknowledge("a", 1, &[(1, 1, &[ACCEPT])]);
+    let parts = share.test.cluster.recorded().iter().filter_map(|r| match &r.what {
+        crate::ClientAction::Request { api, parts, .. } => {
+            let part = &parts[0];
+            Some((*api, part.topic.clone(), part.partition, part.offset))
+        }
+        _ => None,
+    });
+    let expected = [
+        (crate::ApiKey::SHARE_FETCH, "t".to_owned(), 0, -1),
+        (crate::ApiKey::SHARE_ACKNOWLEDGE, "t".to_owned(), 0, 1),
+    ];
+    assert_eq!(parts.collect::<Vec<_>>(), expected);
+}
