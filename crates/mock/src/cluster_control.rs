@@ -141,6 +141,7 @@ impl Cluster {
         state.log.advance_high_watermark(i64::MAX);
         state.set_leader(leader);
         let watchers = state.watchers.clone();
+        share_leader::leaders_changed(&mut self.state);
         partition_changed(&mut self.state, &watchers);
         Ok(())
     }
@@ -238,6 +239,7 @@ impl Cluster {
                 }
             }
         }
+        share_leader::leaders_changed(&mut self.state);
         partition_changed(&mut self.state, &watchers);
         self.coordinators_moved();
     }

@@ -70,9 +70,11 @@ pub enum ShareChange {
     },
     /// The records are not delivered any more, without an acknowledgement.
     Archived(ArchiveCause),
-    /// A leader has read the durable state of the share partition. All acquisitions of the previous leader have ended. The
-    /// range is empty and begins at the start offset.
+    /// A leader has read the durable state of the share partition. The range is empty and begins at the start offset.
     Loaded,
+    /// The leader has discarded what it knew: another broker leads the partition, an operator has set the start offset, or
+    /// the last session of the group at the broker has ended. All acquisitions have ended. The range is empty.
+    Unloaded,
 }
 
 /// The reason for which records are archived without an acknowledgement.

@@ -80,11 +80,14 @@ impl ShareState {
         self.entries.iter().filter(move |(key, _)| key.group == group)
     }
 
-    /// Removes share partitions, and returns them.
-    pub(crate) fn remove(&mut self, gone: impl Fn(&ShareKey) -> bool) -> Vec<(ShareKey, ShareEntry)> {
-        let keys: Vec<_> = self.entries.keys().filter(|key| gone(key)).cloned().collect();
-        let removed = keys.into_iter().filter_map(|key| self.entries.remove_entry(&key));
-        removed.collect()
+    /// Returns all share partitions.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&ShareKey, &ShareEntry)> {
+        self.entries.iter()
+    }
+
+    /// Removes a share partition.
+    pub(crate) fn remove(&mut self, key: &ShareKey) {
+        self.entries.remove(key);
     }
 
     pub(crate) fn write_error(&self, group: &str) -> Option<ErrorCode> {

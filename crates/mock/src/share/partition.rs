@@ -495,6 +495,10 @@ impl SharePartition {
         );
         self.start_offset = log_start;
         self.end_offset = self.end_offset.max(log_start);
+        // Kafka's leaders leave the gap where it was, and then read before the start of the log for ever.
+        if let Some(gap) = &mut self.gap {
+            gap.start = gap.start.max(log_start);
+        }
     }
 
     /// Archives the records of a range that are in state `from`.

@@ -66,7 +66,7 @@ impl PersistedState {
         batches
     }
 
-    /// Writes the start offset and the states of some records. What is before the start offset is removed.
+    /// Writes the start offset and the states of some records. States before the start offset are removed.
     pub(crate) fn write(&mut self, leader_epoch: i32, start_offset: i64, batches: &[StateBatch]) {
         self.leader_epoch = leader_epoch;
         self.start_offset = Some(start_offset);

@@ -2,7 +2,8 @@
 
 use ottla_protocol::{ApiKey, ErrorCode};
 
-use super::{change, is_loaded, partition, wake};
+use super::fetch::wake;
+use super::partitions::{change, is_loaded, partition};
 use crate::request::Context;
 use crate::share::{Acknowledged, Acknowledgement, RENEW};
 use crate::share_key::{PartitionId, ShareKey};

@@ -7,7 +7,7 @@ use ottla_protocol::api::share_fetch::{
 };
 use ottla_protocol::{ApiKey, ErrorCode, Records};
 
-use super::{change, is_loaded, load, partition, wake};
+use super::partitions::{change, is_loaded, load, partition};
 use crate::brokers::Broker;
 use crate::ids::{BrokerId, DelayedId};
 use crate::purgatory::DelayedOperation;
@@ -101,6 +101,14 @@ pub(crate) fn expire(state: &mut ClusterState, id: DelayedId) {
 pub(crate) fn forget(state: &mut ClusterState, id: DelayedId, fetch: &DelayedShareFetch) {
     state.topics.unwatch(id, fetch.partitions.iter().copied());
     state.share.unwatch(id, keys(fetch));
+}
+
+/// Tries to complete the delayed fetches that watch a share partition.
+pub(super) fn wake(state: &mut ClusterState, key: &ShareKey) {
+    let watchers = state.share.entry(key).map(|entry| entry.watchers.clone());
+    for id in watchers.unwrap_or_default() {
+        try_complete(state, id);
+    }
 }
 
 // ---------------------------------------------------------------- reading

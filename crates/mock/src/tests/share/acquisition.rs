@@ -1,4 +1,4 @@
-//! What fetches acquire.
+//! The acquisition of records by fetches.
 
 use super::*;
 use crate::{ArchiveCause, ShareChange};

@@ -5,6 +5,7 @@ mod acquisition;
 mod leaders;
 mod membership;
 mod offsets;
+mod random;
 mod sessions;
 mod settings;
 

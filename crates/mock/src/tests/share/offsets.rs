@@ -89,7 +89,10 @@ fn set_start_offset_replaces_the_state() {
     assert_eq!(share.state(), (1, vec![]));
     assert_eq!(share.test.cluster.timer_count(), 0);
     // The leader has forgotten the acquisitions.
-    assert_eq!(share.acknowledge("a", 2, &[(2, 5, &[ACCEPT])]), ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+    assert_eq!(
+        share.acknowledge("a", 2, &[(2, 5, &[ACCEPT])]),
+        ErrorCode::UNKNOWN_TOPIC_OR_PARTITION
+    );
     assert_eq!(share.acquire("a", 3), [(1, 5, 1)]);
 }
 
