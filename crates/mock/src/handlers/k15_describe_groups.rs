@@ -1,7 +1,7 @@
 //! DescribeGroups (key 15), versions 0 to 6.
 //!
 //! State, protocol and members of groups; metadata and assignments of stable groups only. An unknown group, or one of
-//! the consumer protocol, is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR per group.
+//! another type, is Dead; from version 6 on with GROUP_ID_NOT_FOUND. Errors: NOT_COORDINATOR per group.
 //!
 //! The operations that the client may perform are returned if requested (version 3 and later): all.
 //!
@@ -68,7 +68,8 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
     if let Err(error) = cluster.state.check_group_coordinator(context.broker, id) {
         return failed(error);
     }
-    let found = cluster.groups.get(id);
+    let is_streams = cluster.streams_groups.get(id).is_some();
+    let found = cluster.groups.get(id).filter(|_| !is_streams);
     let Some(Membership::Classic(group)) = found.map(|g| g.membership()) else {
         let has_error_code = context.version >= 6;
         let error = if has_error_code {
@@ -76,9 +77,9 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> DescribedGroup {
         } else {
             ErrorCode::NONE
         };
-        let what = match found {
-            Some(_) => "is not a classic group",
-            None => "not found",
+        let what = match cluster.group_exists(id) {
+            true => "is not a classic group",
+            false => "not found",
         };
         let message = has_error_code.then(|| format!("Group {id} {what}."));
         return DescribedGroup {

@@ -14,6 +14,7 @@ mod rules;
 mod sasl;
 mod security;
 mod share;
+mod share_groups;
 mod tcp_server;
 mod telemetry;
 mod transactions;

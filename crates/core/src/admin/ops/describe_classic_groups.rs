@@ -5,7 +5,7 @@ use ottla_protocol::api::describe_groups::{self, DescribeGroupsRequest};
 
 use super::acl_operation::{AclOperation, authorized_operations};
 use super::describe_consumer_groups::{CONSUMER_PROTOCOL, MemberDescription, classic_member, describe_groups_request};
-use super::group_descriptions::{DescribeGroups, DescribedBy};
+use super::group_descriptions::{DescribeGroups, DescribedBy, GroupVerdicts};
 use crate::admin::node::Node;
 use crate::admin::operation::{Answer, To, Verdict, error_of};
 use crate::error::{Error, ErrorCode};
@@ -43,7 +43,7 @@ impl DescribedBy for ClassicGroupDescription {
         to.send(&request)
     }
 
-    fn read(answer: &Answer<'_>) -> Result<Vec<(String, Verdict<String, Self>)>, DecodeError> {
+    fn read(answer: &Answer<'_>) -> Result<GroupVerdicts<Self>, DecodeError> {
         let groups = answer.decode::<DescribeGroupsRequest>()?.groups.into_iter();
         Ok(groups.map(|group| described(group, answer.broker())).collect())
     }

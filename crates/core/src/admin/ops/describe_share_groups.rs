@@ -5,7 +5,7 @@ use ottla_protocol::api::share_group_describe::{DescribedGroup, Member, ShareGro
 
 use super::acl_operation::{AclOperation, authorized_operations};
 use super::describe_consumer_groups::partitions;
-use super::group_descriptions::{DescribeGroups, DescribedBy};
+use super::group_descriptions::{DescribeGroups, DescribedBy, GroupVerdicts};
 use crate::admin::node::Node;
 use crate::admin::operation::{Answer, To, Verdict, error_of};
 use crate::error::Error;
@@ -64,7 +64,7 @@ impl DescribedBy for ShareGroupDescription {
         })
     }
 
-    fn read(answer: &Answer<'_>) -> Result<Vec<(String, Verdict<String, Self>)>, DecodeError> {
+    fn read(answer: &Answer<'_>) -> Result<GroupVerdicts<Self>, DecodeError> {
         let groups = answer.decode::<ShareGroupDescribeRequest>()?.groups.into_iter();
         Ok(groups.map(|group| described(group, answer.broker())).collect())
     }

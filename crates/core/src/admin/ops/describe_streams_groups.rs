@@ -6,7 +6,7 @@ use ottla_protocol::api::streams_group_describe::{
 };
 
 use super::acl_operation::{AclOperation, authorized_operations};
-use super::group_descriptions::{DescribeGroups, DescribedBy};
+use super::group_descriptions::{DescribeGroups, DescribedBy, GroupVerdicts};
 use crate::admin::node::Node;
 use crate::admin::operation::{Answer, To, Verdict, error_of};
 use crate::error::Error;
@@ -141,7 +141,7 @@ impl DescribedBy for StreamsGroupDescription {
         })
     }
 
-    fn read(answer: &Answer<'_>) -> Result<Vec<(String, Verdict<String, Self>)>, DecodeError> {
+    fn read(answer: &Answer<'_>) -> Result<GroupVerdicts<Self>, DecodeError> {
         let groups = answer.decode::<StreamsGroupDescribeRequest>()?.groups.into_iter();
         Ok(groups.map(|group| described(group, answer.broker())).collect())
     }

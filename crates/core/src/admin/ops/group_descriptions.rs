@@ -10,6 +10,9 @@ use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdic
 use crate::error::Error;
 use crate::request::Target;
 
+/// The groups of a response, each with its id and verdict.
+pub(super) type GroupVerdicts<D> = Vec<(String, Verdict<String, D>)>;
+
 /// The description of a group of one type, with the request that returns it.
 pub trait DescribedBy: Clone + Debug + Send + Sync + 'static {
     /// The operation's name in librdkafka's style.
@@ -25,7 +28,7 @@ pub trait DescribedBy: Clone + Debug + Send + Sync + 'static {
     ///
     /// # Errors
     /// A malformed response.
-    fn read(answer: &Answer<'_>) -> Result<Vec<(String, Verdict<String, Self>)>, DecodeError>;
+    fn read(answer: &Answer<'_>) -> Result<GroupVerdicts<Self>, DecodeError>;
 }
 
 /// Describes groups of one type, each with its description or its error. The results are in the order of the call.

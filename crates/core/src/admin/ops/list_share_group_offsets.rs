@@ -51,7 +51,7 @@ impl ListShareGroupOffsets {
         row.and_then(|(_, partitions)| partitions.as_ref())
     }
 
-    fn request_row(&self, group: &String) -> DescribeShareGroupOffsetsRequestGroup {
+    fn request_row(&self, group: &str) -> DescribeShareGroupOffsetsRequestGroup {
         let topic = |(name, partitions): (Arc<str>, Vec<(i32, ())>)| DescribeShareGroupOffsetsRequestTopic {
             topic_name: name.to_string(),
             partitions: partitions.into_iter().map(|(partition, ())| partition).collect(),
@@ -60,7 +60,7 @@ impl ListShareGroupOffsets {
         let topics = self.partitions(group);
         let topics = topics.map(|partitions| by_topic(partitions.iter().map(|tp| (tp, ()))));
         DescribeShareGroupOffsetsRequestGroup {
-            group_id: group.clone(),
+            group_id: group.to_owned(),
             topics: topics.map(|topics| topics.into_iter().map(topic).collect()),
             ..Default::default()
         }

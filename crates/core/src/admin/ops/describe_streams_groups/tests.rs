@@ -3,7 +3,7 @@
 use ottla_protocol::api::streams_group_describe::{Endpoint, Topology};
 
 use super::*;
-use crate::admin::{DeleteGroups, ListGroups};
+use crate::admin::{DeleteGroups, DescribeClassicGroups, ListGroups};
 use crate::error::ErrorCode;
 use crate::test_kit::World;
 
@@ -167,6 +167,9 @@ fn groups_are_listed_and_deleted_once_they_are_empty() {
             .collect::<Vec<_>>()
     };
     assert_eq!(listed(&mut w), [("app".to_owned(), "streams".to_owned())]);
+    let classic = w.ask(DescribeClassicGroups::new(vec!["app".into()], false)).unwrap();
+    let error = classic[0].1.as_ref().unwrap_err();
+    assert_eq!(error.message, "Group app is not a classic group.");
     let delete = |w: &mut World| {
         let deleted = w.ask(DeleteGroups(vec!["app".into()])).unwrap();
         deleted[0].error.as_ref().map(|error| error.code)
