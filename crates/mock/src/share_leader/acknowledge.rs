@@ -3,7 +3,7 @@
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use super::fetch::wake;
-use super::partitions::{change, is_loaded, partition};
+use super::partitions::{change, is_loaded};
 use crate::request::Context;
 use crate::share::{Acknowledged, Acknowledgement, RENEW};
 use crate::share_key::{PartitionId, ShareKey};
@@ -16,7 +16,8 @@ pub(crate) struct AcknowledgedPartition {
     pub(crate) batches: Vec<Acknowledgement>,
 }
 
-/// Applies the acknowledgements of a member, per partition all or none.
+/// Applies the acknowledgements of a member, per partition all or none. As in Kafka, a partition without acknowledgements
+/// has an outcome only if those of another partition were valid.
 pub(crate) fn acknowledge(
     state: &mut ClusterState,
     context: &Context,
@@ -24,39 +25,55 @@ pub(crate) fn acknowledge(
     renews: bool,
     partitions: Vec<AcknowledgedPartition>,
 ) -> Vec<(PartitionId, Acknowledged)> {
-    let outcomes = partitions.into_iter().map(|asked| {
-        let outcome = acknowledge_one(state, context, (group, member), renews, &asked);
-        (asked.id, outcome)
-    });
-    outcomes.collect()
+    let mut outcomes = Vec::with_capacity(partitions.len());
+    let mut empty = Vec::new();
+    let mut is_any_valid = false;
+    for asked in partitions {
+        let outcome = match check(state, context, renews, &asked) {
+            Err(error) => error.into(),
+            Ok(()) if asked.batches.is_empty() => {
+                empty.push((asked.id, Acknowledged::DONE));
+                continue;
+            }
+            Ok(()) => {
+                is_any_valid = true;
+                apply(state, context, (group, member), &asked)
+            }
+        };
+        outcomes.push((asked.id, outcome));
+    }
+    if is_any_valid {
+        outcomes.extend(empty);
+    }
+    outcomes
 }
 
-fn acknowledge_one(
+/// Checks the form of acknowledgements, and that the partition exists.
+fn check(
+    state: &ClusterState,
+    context: &Context,
+    renews: bool,
+    asked: &AcknowledgedPartition,
+) -> Result<(), ErrorCode> {
+    let topic = state.topics.by_id(asked.id.0).filter(|t| state.is_visible(t));
+    let topic = topic.ok_or(ErrorCode::UNKNOWN_TOPIC_ID)?;
+    if !are_valid(&asked.batches, context.version, renews) {
+        return Err(ErrorCode::INVALID_REQUEST);
+    }
+    if topic.partition(asked.id.1).is_none() {
+        return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
+    }
+    state
+        .faults
+        .check_partition(ApiKey::SHARE_ACKNOWLEDGE, &topic.name, asked.id.1)
+}
+
+fn apply(
     state: &mut ClusterState,
     context: &Context,
     (group, member): (&str, &str),
-    renews: bool,
     asked: &AcknowledgedPartition,
 ) -> Acknowledged {
-    let topic = state.topics.by_id(asked.id.0).filter(|t| state.is_visible(t));
-    let Some(topic) = topic.map(|t| t.name.clone()) else {
-        return ErrorCode::UNKNOWN_TOPIC_ID.into();
-    };
-    if !are_valid(&asked.batches, context.version, renews) {
-        return ErrorCode::INVALID_REQUEST.into();
-    }
-    if partition(state, asked.id).is_none() {
-        return ErrorCode::UNKNOWN_TOPIC_OR_PARTITION.into();
-    }
-    let injected = state
-        .faults
-        .check_partition(ApiKey::SHARE_ACKNOWLEDGE, &topic, asked.id.1);
-    if let Err(error) = injected {
-        return error.into();
-    }
-    if asked.batches.is_empty() {
-        return Acknowledged::DONE;
-    }
     let key = ShareKey::new(group, asked.id);
     // A broker that is not the leader, or has just become it, does not know the share partition.
     if !is_loaded(state, context.broker, &key) {

@@ -154,6 +154,31 @@ fn unknown_partitions_are_refused() {
 }
 
 #[test]
+fn partition_without_acknowledgements_is_answered_beside_others_only() {
+    let mut share = Share::with(1, 2, |_| {});
+    share.produce(&[1]);
+    share.acquire("a", 0);
+    let answered = |share: &mut Share, epoch, acks: Acks<'_>| -> Vec<(i32, i16)> {
+        let mut request = share.acknowledgement("a", epoch, acks);
+        request.topics[0].partitions.push(AcknowledgePartition {
+            partition_index: 1,
+            ..Default::default()
+        });
+        let partitions = share
+            .test
+            .call(1, &request, 2)
+            .responses
+            .into_iter()
+            .flat_map(|t| t.partitions);
+        partitions.map(|p| (p.partition_index, p.error_code)).collect()
+    };
+    assert_eq!(answered(&mut share, 1, &[]), []);
+    let invalid = ErrorCode::INVALID_REQUEST.0;
+    assert_eq!(answered(&mut share, 2, &[(1, 0, &[ACCEPT])]), [(0, invalid)]);
+    assert_eq!(answered(&mut share, 3, &[(0, 0, &[ACCEPT])]), [(0, 0), (1, 0)]);
+}
+
+#[test]
 fn fetch_applies_acknowledgements_before_it_reads() {
     let mut share = Share::new();
     share.produce(&[2]);
