@@ -1,5 +1,6 @@
 //! The types of `rd_kafka_t` and `rd_kafka_topic_t`.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, CString, c_void};
@@ -22,6 +23,7 @@ use crate::ffi::{Tag, Tagged, c_text};
 use crate::fork_guard;
 use crate::interceptors::{ClientMethods, Intercepted, Interceptors};
 use crate::log_state::LogState;
+use crate::mock_cluster::MockCluster;
 use crate::settings::ConfHandle;
 use crate::topic_conf::TopicConfHandle;
 
@@ -49,6 +51,8 @@ pub struct Handle {
     closing: Mutex<Option<CloseReply>>,
     commit_callbacks: Mutex<CommitCallbacks>,
     background: Mutex<Option<Background>>,
+    /// The cluster of `test.mock.num.brokers`, once the application has asked for it.
+    embedded: OnceLock<MockCluster>,
     this: Weak<Handle>,
 }
 
@@ -140,6 +144,7 @@ impl Handle {
             closing: Mutex::default(),
             commit_callbacks: Mutex::default(),
             background: Mutex::default(),
+            embedded: OnceLock::new(),
             this: this.clone(),
             conf,
         })
@@ -163,6 +168,16 @@ impl Handle {
     /// Makes every later call with the handle fail.
     pub(crate) fn invalidate(&self) {
         self.tag.clear();
+        if let Some(cluster) = self.embedded.get() {
+            cluster.invalidate();
+        }
+    }
+
+    /// Returns the cluster of `test.mock.num.brokers`.
+    pub(crate) fn embedded_cluster(&self) -> Option<&MockCluster> {
+        let cluster = self.client()?.embedded()?;
+        let handle: Weak<dyn Any + Send + Sync> = self.this.clone();
+        Some(self.embedded.get_or_init(|| MockCluster::of_client(&cluster, handle)))
     }
 
     /// Ends the background thread; returns when the callback that it is in has returned.

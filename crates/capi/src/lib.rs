@@ -37,6 +37,8 @@ pub mod log_state;
 pub mod message;
 pub mod metadata;
 pub mod misc;
+pub mod mock;
+pub mod mock_cluster;
 pub mod oauthbearer;
 pub mod offsets;
 pub mod os_callbacks;

@@ -18,11 +18,42 @@ pub(crate) struct Broker {
     pub(crate) alive: bool,
     /// Clients can connect. A broker may be alive and unreachable.
     pub(crate) reachable: bool,
+    /// An operator has taken it down: clients cannot connect and Metadata omits it, but it keeps its leaderships.
+    pub(crate) down: bool,
+    /// Metadata omits it.
+    pub(crate) hidden: bool,
     pub(crate) sessions: FetchSessions,
     /// The error of its clock.
     pub(crate) clock_skew_ms: i64,
     /// The stale metadata that it serves while it lags behind.
     pub(crate) held_metadata: Option<MetadataResponse>,
+}
+
+impl Broker {
+    fn new(config: &ClusterConfig, host: String, port: u16) -> Self {
+        Self {
+            host,
+            port,
+            rack: None,
+            alive: true,
+            reachable: true,
+            down: false,
+            hidden: false,
+            sessions: FetchSessions::new(config.fetch_session_slots),
+            clock_skew_ms: 0,
+            held_metadata: None,
+        }
+    }
+
+    /// Returns true when clients can connect to it.
+    pub(crate) fn is_accepting(&self) -> bool {
+        self.alive && self.reachable && !self.down
+    }
+
+    /// Returns true when Metadata lists it.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.alive && !self.down && !self.hidden
+    }
 }
 
 /// All brokers, and the controller among them.
@@ -37,17 +68,9 @@ impl Brokers {
     pub(crate) fn new(config: &ClusterConfig) -> Self {
         let brokers = config.broker_ids().enumerate().map(|(index, id)| {
             let port = config.first_port.wrapping_add(u16::try_from(index).unwrap_or(0));
-            let broker = Broker {
-                host: config.host.clone(),
-                port,
-                rack: config.racks.get(index).cloned(),
-                alive: true,
-                reachable: true,
-                sessions: FetchSessions::new(config.fetch_session_slots),
-                clock_skew_ms: 0,
-                held_metadata: None,
-            };
-            (id, broker)
+            let rack = config.racks.get(index).cloned();
+            let broker = Broker::new(config, config.host.clone(), port);
+            (id, Broker { rack, ..broker })
         });
         Self {
             by_id: brokers.collect(),
@@ -84,7 +107,7 @@ impl Brokers {
 
     /// Returns true when the broker is part of the cluster and clients can connect to it.
     pub(crate) fn is_accepting(&self, id: BrokerId) -> bool {
-        self.get(id).is_some_and(|b| b.alive && b.reachable)
+        self.get(id).is_some_and(Broker::is_accepting)
     }
 
     /// Returns the ids of the brokers that are part of the cluster, in ascending order.
@@ -96,10 +119,21 @@ impl Brokers {
         self.controller
     }
 
-    /// Sets the controller. An unknown broker changes nothing.
+    /// Sets the controller, which need not exist.
     pub(crate) fn set_controller(&mut self, id: BrokerId) {
+        self.controller = id;
+    }
+
+    /// Adds a broker that is up. Returns false when the id is taken.
+    pub(crate) fn add(&mut self, config: &ClusterConfig, id: BrokerId, host: &str, port: u16) -> bool {
         if self.contains(id) {
-            self.controller = id;
+            return false;
         }
+        self.by_id.insert(id, Broker::new(config, host.to_owned(), port));
+        true
+    }
+
+    pub(crate) fn remove(&mut self, id: BrokerId) {
+        self.by_id.remove(&id);
     }
 }

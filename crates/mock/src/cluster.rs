@@ -1,15 +1,18 @@
 //! The cluster: all brokers with their data, and its interface for clients and checkers.
 
+use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ErrorCode, Records, Uuid};
 
+use crate::api_error::ApiError;
 use crate::config::ClusterConfig;
 use crate::coordinators::CoordinatorKind;
 use crate::groups::{GroupView, Groups, Membership};
 use crate::history::{CommitRecord, JoinRecord, TransactionRecord};
 use crate::ids::BrokerId;
 use crate::observer::Observer;
-use crate::recorder::{Recorded, Recorder};
-use crate::rules::Rules;
+use crate::recorder::{ClientAction, Recorded, Recorder};
+use crate::records::{self, StoredRecord};
+use crate::rules::{RequestMatch, Rules};
 use crate::sasl::{Sasl, SaslCounts, SaslRecord};
 use crate::share::{ShareEvent, SharePartitionView};
 use crate::share_key::ShareKey;
@@ -186,6 +189,27 @@ impl Cluster {
         Some(log.batches().cloned().collect())
     }
 
+    /// Returns the records of a partition's log, without those before the log start offset, control records, and what is
+    /// above the high watermark. Records of open and aborted transactions are among them.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION; CORRUPT_MESSAGE when a producer has written a damaged batch.
+    pub fn records(&self, topic: &str, partition: i32) -> Result<Vec<StoredRecord>, ApiError> {
+        let found = self.state.topics.by_name(topic).and_then(|t| t.partition(partition));
+        let log = &found.ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?.log;
+        let mut records = Vec::new();
+        for batches in log.batches() {
+            for batch in BatchIter::new(batches.clone().into_bytes()) {
+                batch
+                    .and_then(|batch| records::decode(&batch, &mut records))
+                    .map_err(|error| ApiError::new(ErrorCode::CORRUPT_MESSAGE, error.to_string()))?;
+            }
+        }
+        let readable = log.start_offset()..log.high_watermark();
+        records.retain(|record| readable.contains(&record.offset));
+        Ok(records)
+    }
+
     // ---------------------------------------------------------------- groups
 
     /// Returns a snapshot of a group, `None` when no member ever joined and no offset was committed.
@@ -342,9 +366,23 @@ impl Cluster {
         self.recorder.enable();
     }
 
+    /// Stops what [`Cluster::record`] began. The recorded entries stay.
+    pub fn stop_recording(&mut self) {
+        self.recorder.disable();
+    }
+
     /// Returns the recorded connections and requests.
     pub fn recorded(&self) -> &[Recorded] {
         self.recorder.entries()
+    }
+
+    /// Counts the recorded requests that match.
+    pub fn count_requests(&self, on: &RequestMatch) -> usize {
+        let matches = |entry: &&Recorded| match &entry.what {
+            ClientAction::Request { api, parts, .. } => on.matches(entry.broker, *api, parts),
+            ClientAction::Connected | ClientAction::Disconnected { .. } => false,
+        };
+        self.recorder.entries().iter().filter(matches).count()
     }
 
     /// Removes the recorded connections and requests.

@@ -10,7 +10,8 @@ use crate::coordinators::CoordinatorKind;
 use crate::faults::{Fault, FaultAction, LeaderHints};
 use crate::ids::BrokerId;
 use crate::metadata;
-use crate::replication::partition_changed;
+use crate::records::{self, NewRecord};
+use crate::replication::{partition_changed, replicate};
 use crate::request::CloseReason;
 use crate::rules::{Rule, RuleId};
 use crate::sasl_config::{AcceptedToken, SaslUser};
@@ -95,7 +96,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Makes Metadata answer this error for the topic, or ends that.
+    /// Makes Metadata and AddPartitionsToTxn answer this error for the topic, or ends that.
     ///
     /// # Errors
     /// UNKNOWN_TOPIC_OR_PARTITION.
@@ -181,7 +182,7 @@ impl Cluster {
         Ok((state.log.end_offset(), state.leader_epoch))
     }
 
-    /// Sets the replica to which the leader sends consumers (KIP-392); `None` ends that.
+    /// Sets the replica to which the leader sends consumers (KIP-392) while clients can connect to it; `None` ends that.
     ///
     /// # Errors
     /// UNKNOWN_TOPIC_OR_PARTITION.
@@ -200,6 +201,167 @@ impl Cluster {
         }
         state.preferred_replica = replica;
         Ok(())
+    }
+
+    /// Sets the broker to which the leader sends consumers, whatever its state, even one that does not exist; `None` ends
+    /// that. The broker serves fetches of the partition without being one of its replicas.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION.
+    pub fn set_follower(&mut self, topic: &str, partition: i32, broker: Option<BrokerId>) -> Result<(), ErrorCode> {
+        self.partition_mut(topic, partition)?.follower = broker;
+        Ok(())
+    }
+
+    /// Sets the log start offset and the high watermark that followers serve and report. `None` means the leader's.
+    /// A follower has no records beyond the end of the leader's log, whatever its high watermark.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION.
+    pub fn set_follower_watermarks(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        start: Option<i64>,
+        end: Option<i64>,
+    ) -> Result<(), ErrorCode> {
+        self.partition_mut(topic, partition)?.follower_range = (start, end);
+        Ok(())
+    }
+
+    /// Sets the leader and the leader epoch of a partition in the next Metadata response that has the partition. Several
+    /// queue up, one for each response. The leader itself does not change.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION.
+    pub fn push_leader_response(
+        &mut self,
+        topic: &str,
+        partition: i32,
+        leader: Option<BrokerId>,
+        leader_epoch: i32,
+    ) -> Result<(), ErrorCode> {
+        let state = self.partition_mut(topic, partition)?;
+        state.leader_responses.push_back((leader, leader_epoch));
+        Ok(())
+    }
+
+    /// Appends records to a partition as one batch of a producer without idempotence, whatever the leader's state, and
+    /// returns the offset of the first. Waiting consumers receive them.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, INVALID_RECORD without a record, MESSAGE_TOO_LARGE.
+    pub fn append(&mut self, topic: &str, partition: i32, records: &[NewRecord]) -> Result<i64, ApiError> {
+        let now_ms = self.state.wall_clock_ms();
+        let batch = records::encode(records, now_ms)?;
+        let missing = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+        let known = self.state.topics.by_name_mut(topic).ok_or(missing)?;
+        let (id, log_append_time, retention) = (known.id, known.config.log_append_time, known.config.retention_bytes);
+        let state = known.partition_mut(partition).ok_or(missing)?;
+        let appended = state
+            .log
+            .append(&batch, state.leader_epoch, log_append_time, now_ms)
+            .ok_or(ErrorCode::INVALID_RECORD)?;
+        if let Some(limit) = retention {
+            state.log.enforce_retention(limit);
+        }
+        let end_offset = state.log.end_offset();
+        replicate(&mut self.state, id, partition, end_offset);
+        Ok(appended.base_offset)
+    }
+
+    /// Deletes the records of a partition before an offset, or up to the high watermark with `None`. Returns the new log
+    /// start offset.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, or OFFSET_OUT_OF_RANGE beyond the high watermark.
+    pub fn delete_records(&mut self, topic: &str, partition: i32, before: Option<i64>) -> Result<i64, ErrorCode> {
+        let log = &mut self.partition_mut(topic, partition)?.log;
+        let before = before.unwrap_or(log.high_watermark());
+        if !(0..=log.high_watermark()).contains(&before) {
+            return Err(ErrorCode::OFFSET_OUT_OF_RANGE);
+        }
+        log.delete_before(before);
+        Ok(log.start_offset())
+    }
+
+    /// Adds a broker that is up and has no partition, under this advertised address.
+    /// [`EmbeddedCluster::add_broker`](crate::EmbeddedCluster::add_broker) also opens its port.
+    ///
+    /// # Errors
+    /// INVALID_REQUEST for a negative id or one that is taken.
+    pub fn add_broker(&mut self, broker: BrokerId, host: &str, port: u16) -> Result<(), ErrorCode> {
+        let state = &mut self.state;
+        if broker.0 < 0 || !state.brokers.add(&state.config, broker, host, port) {
+            return Err(ErrorCode::INVALID_REQUEST);
+        }
+        state.config.brokers = state.config.brokers.saturating_add(1);
+        self.coordinators_moved();
+        Ok(())
+    }
+
+    /// Removes a broker from the cluster for good, after it was shut down in order. Other brokers take its place as
+    /// replicas as far as there are some.
+    ///
+    /// # Errors
+    /// BROKER_NOT_AVAILABLE when there is no such broker.
+    pub fn remove_broker(&mut self, broker: BrokerId) -> Result<(), ErrorCode> {
+        if !self.state.brokers.contains(broker) {
+            return Err(ErrorCode::BROKER_NOT_AVAILABLE);
+        }
+        self.stop_broker(broker);
+        let state = &mut self.state;
+        state.brokers.remove(broker);
+        state.config.brokers = state.config.brokers.saturating_sub(1);
+        state.coordinators.forget_broker(broker);
+        state.faults.forget_broker(broker);
+        let left = state.brokers.alive();
+        for partition in state.topics.iter_mut().flat_map(|t| &mut t.partitions) {
+            replace_replica(partition, broker, &left);
+        }
+        self.coordinators_moved();
+        Ok(())
+    }
+
+    /// Spreads the replicas and the leaders of all partitions evenly over the brokers that are up. Partitions keep their
+    /// number of replicas.
+    pub fn reassign_partitions(&mut self) {
+        let alive = self.state.brokers.alive();
+        let mut watchers = Vec::new();
+        let partitions = self.state.topics.iter_mut().flat_map(|t| &mut t.partitions);
+        for (number, partition) in partitions.enumerate() {
+            let count = partition.replicas.len().clamp(1, alive.len().max(1));
+            let ring = alive.iter().cycle().skip(number % alive.len().max(1));
+            let replicas: Vec<_> = ring.take(count).copied().collect();
+            let leader = replicas.first().copied();
+            partition.isr.clone_from(&replicas);
+            partition.replicas = replicas;
+            partition.log.advance_high_watermark(i64::MAX);
+            if partition.leader != leader {
+                partition.set_leader(leader);
+                watchers.extend(partition.watchers.iter().copied());
+            }
+        }
+        share_leader::leaders_changed(&mut self.state);
+        partition_changed(&mut self.state, &watchers);
+    }
+
+    /// Takes a broker down for clients, or ends that: its connections close, it accepts none, and Metadata omits it. It
+    /// keeps its leaderships and coordinated groups.
+    pub fn set_broker_down(&mut self, broker: BrokerId, down: bool) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
+            state.down = down;
+            if down {
+                self.close_connections(broker);
+            }
+        }
+    }
+
+    /// Omits a broker from Metadata and DescribeCluster, or lists it again. It serves its connections as before.
+    pub fn hide_broker(&mut self, broker: BrokerId, hidden: bool) {
+        if let Some(state) = self.state.brokers.get_mut(broker) {
+            state.hidden = hidden;
+        }
     }
 
     /// Shuts a broker down in order: its followers catch up, other brokers become leaders and coordinators in its
@@ -322,7 +484,8 @@ impl Cluster {
         }
     }
 
-    /// Makes a broker the controller.
+    /// Makes a broker the controller. The id of a broker that does not exist leaves the cluster without one: Metadata has
+    /// that id, and requests for the controller fail.
     pub fn set_controller(&mut self, broker: BrokerId) {
         self.state.brokers.set_controller(broker);
     }
@@ -360,17 +523,10 @@ impl Cluster {
         self.state.config.transaction_version = level;
     }
 
-    // ---------------------------------------------------------------- groups
-
-    /// Sets the target assignment of a group in place of the assignor's; `None` ends that. It takes effect with the next
-    /// heartbeat of a member.
-    pub fn set_target_assignment(&mut self, group: &str, target: Option<TargetAssignment>) {
-        self.state.target_assignments.set(group, target);
-    }
-
     // ---------------------------------------------------------------- coordinators
 
-    /// Assigns `key` to a coordinator, for as long as that broker is up.
+    /// Assigns `key` to a coordinator, for as long as that broker is up. With a broker that does not exist there is no
+    /// coordinator.
     pub fn set_coordinator(&mut self, kind: CoordinatorKind, key: &str, broker: BrokerId) {
         self.state.coordinators.assign(kind, key, broker);
         self.coordinators_moved();
@@ -388,6 +544,28 @@ impl Cluster {
         {
             group.restart_sessions(&mut self.state);
         }
+    }
+
+    /// Sets the target assignment of a group of the consumer protocol or of a share group in place of its assignor's; `None`
+    /// returns to the assignor. Topics and partitions that do not exist are left out. Applies with the next heartbeat of a member, also
+    /// to a group that is created later.
+    pub fn set_target_assignment(&mut self, group: &str, target: Option<TargetAssignment>) {
+        self.state.target_assignments.set(group, target);
+    }
+
+    /// Sets `group.initial.rebalance.delay.ms` for groups that begin a rebalance from now on.
+    pub fn set_group_initial_rebalance_delay_ms(&mut self, millis: i32) {
+        self.state.config.group_initial_rebalance_delay_ms = millis.max(0);
+    }
+
+    /// Sets `group.consumer.session.timeout.ms`, from each member's next heartbeat on.
+    pub fn set_group_consumer_session_timeout_ms(&mut self, millis: i32) {
+        self.state.config.group_consumer_session_timeout_ms = millis.max(1);
+    }
+
+    /// Sets `group.consumer.heartbeat.interval.ms`, which members receive with their next heartbeat.
+    pub fn set_group_consumer_heartbeat_interval_ms(&mut self, millis: i32) {
+        self.state.config.group_consumer_heartbeat_interval_ms = millis.max(1);
     }
 
     /// Moves groups and transactions after a broker came or went, or a coordinator was set.
@@ -421,6 +599,16 @@ impl Cluster {
         self.state.faults.queued_len()
     }
 
+    /// Returns the number of queued faults of an API for one broker, or with `None` of those for any broker.
+    pub fn queued_faults_of(&self, broker: Option<BrokerId>, api: ApiKey) -> usize {
+        self.state.faults.queued_of(broker, api)
+    }
+
+    /// Removes the queued faults of an API for one broker, or with `None` those for any broker.
+    pub fn clear_queued_faults(&mut self, broker: Option<BrokerId>, api: ApiKey) {
+        self.state.faults.clear_queued(broker, api);
+    }
+
     /// Removes all queued faults of this API, whichever the broker.
     pub fn clear_request_errors(&mut self, api: ApiKey) {
         self.state.faults.clear_api(api);
@@ -436,9 +624,16 @@ impl Cluster {
     }
 
     /// Answers requests of this API for one partition with an error, without serving them; `None` serves them again.
-    /// Applies to Produce, Fetch, ListOffsets, Metadata, OffsetCommit and OffsetFetch.
+    /// Applies to Produce, Fetch, ListOffsets, Metadata, OffsetCommit, TxnOffsetCommit and OffsetFetch.
     pub fn set_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32, error: Option<ErrorCode>) {
         self.state.faults.set_partition_error(api, topic, partition, error);
+    }
+
+    /// Answers the next requests of this API for one partition with these errors, one each, in place of
+    /// [`Cluster::set_partition_error`] and for the same APIs. [`ErrorCode::NONE`] serves one request. Faults of the whole
+    /// request take precedence, and leave the errors in place.
+    pub fn push_partition_errors(&mut self, api: ApiKey, topic: &str, partition: i32, errors: &[ErrorCode]) {
+        self.state.faults.push_partition_errors(api, topic, partition, errors);
     }
 
     /// Sets the leader that Produce responses name with NOT_LEADER_OR_FOLLOWER.
@@ -527,6 +722,11 @@ impl Cluster {
 
     // ---------------------------------------------------------------- telemetry
 
+    /// Returns the metrics that the brokers request, `None` when they do not offer the telemetry APIs.
+    pub fn metrics_subscription(&self) -> Option<&MetricsSubscription> {
+        self.telemetry.subscription()
+    }
+
     /// Sets the metrics that the brokers request (KIP-714). With `None` the brokers do not offer the telemetry APIs to
     /// later connections. Clients learn of a change with their next push.
     pub fn subscribe_to_metrics(&mut self, subscription: Option<MetricsSubscription>) {
@@ -536,6 +736,23 @@ impl Cluster {
     /// Answers the next push with an error.
     pub fn refuse_next_push(&mut self, error: ErrorCode) {
         self.telemetry.fail_next_push(error);
+    }
+}
+
+/// Replaces a removed broker among the replicas of a partition by one of those that are left.
+fn replace_replica(partition: &mut Partition, broker: BrokerId, left: &[BrokerId]) {
+    partition.isr.retain(|b| *b != broker);
+    let Some(at) = partition.replicas.iter().position(|b| *b == broker) else {
+        return;
+    };
+    partition.replicas.remove(at);
+    let spare = left.iter().find(|b| !partition.replicas.contains(b));
+    if let Some(&spare) = spare {
+        partition.replicas.insert(at, spare);
+        partition.isr.push(spare);
+        if partition.leader.is_none() {
+            partition.set_leader(Some(spare));
+        }
     }
 }
 

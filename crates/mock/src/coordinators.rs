@@ -33,13 +33,13 @@ fn java_hash(text: &str) -> i32 {
 }
 
 impl Coordinators {
-    /// Returns the broker that coordinates `key`, `None` when no broker is up.
+    /// Returns the broker that coordinates `key`, `None` when no broker is up or an unknown one was set.
     pub(crate) fn locate(&self, brokers: &Brokers, kind: CoordinatorKind, key: &str) -> Option<BrokerId> {
         let set = self.overrides.get(&(kind, key.to_owned()));
-        if let Some(&broker) = set
-            && brokers.is_alive(broker)
-        {
-            return Some(broker);
+        match set {
+            Some(&broker) if !brokers.contains(broker) => return None,
+            Some(&broker) if brokers.is_alive(broker) => return Some(broker),
+            _ => {}
         }
         // The state partitions are spread over all brokers. The next broker takes over when one is down.
         let partition = (java_hash(key) & i32::MAX) as u32 % STATE_PARTITIONS;
@@ -52,6 +52,11 @@ impl Coordinators {
     /// Assigns `key` to a broker for as long as that broker is up.
     pub(crate) fn assign(&mut self, kind: CoordinatorKind, key: &str, broker: BrokerId) {
         self.overrides.insert((kind, key.to_owned()), broker);
+    }
+
+    /// Removes the assignments to a broker that leaves the cluster.
+    pub(crate) fn forget_broker(&mut self, broker: BrokerId) {
+        self.overrides.retain(|_, assigned| *assigned != broker);
     }
 
     /// Sets or clears the error of the coordinator of `key`. Returns the previous error.

@@ -55,6 +55,14 @@ pub enum LeaderHints {
     NoAddress,
 }
 
+/// The errors of requests of one API for one partition.
+#[derive(Debug, Default)]
+struct PartitionErrors {
+    /// Each applies to one request, before the standing error.
+    queued: VecDeque<ErrorCode>,
+    standing: Option<ErrorCode>,
+}
+
 /// All faults in force.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
@@ -65,7 +73,7 @@ pub(crate) struct Faults {
     /// Version ranges that replace the brokers' own; `None` hides the API.
     versions: BTreeMap<ApiKey, Option<(i16, i16)>>,
     /// The errors of requests for a partition, by API and topic.
-    partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, ErrorCode>>,
+    partitions: BTreeMap<(ApiKey, String), BTreeMap<i32, PartitionErrors>>,
     leader_hints: LeaderHints,
     /// The next marker is dropped.
     drops_next_marker: bool,
@@ -98,16 +106,27 @@ impl Faults {
         self.throttle_ms.get(&api).copied().unwrap_or(0)
     }
 
-    /// Checks that no error is set for requests of this API for a partition.
+    /// Returns true when an error is set for requests of any partition.
+    pub(crate) fn has_partition_errors(&self) -> bool {
+        !self.partitions.is_empty()
+    }
+
+    /// Checks that no error is set for a request of this API for a partition. A queued error is removed.
     ///
     /// # Errors
     /// The error that was set.
-    pub(crate) fn check_partition(&self, api: ApiKey, topic: &str, partition: i32) -> Result<(), ErrorCode> {
+    pub(crate) fn take_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32) -> Result<(), ErrorCode> {
         if self.partitions.is_empty() {
             return Ok(());
         }
-        let errors = self.partitions.get(&(api, topic.to_owned()));
-        errors.and_then(|e| e.get(&partition)).map_or(Ok(()), |e| Err(*e))
+        let errors = self.partitions.get_mut(&(api, topic.to_owned()));
+        let Some(errors) = errors.and_then(|e| e.get_mut(&partition)) else {
+            return Ok(());
+        };
+        match errors.queued.pop_front().or(errors.standing) {
+            None | Some(ErrorCode::NONE) => Ok(()),
+            Some(error) => Err(error),
+        }
     }
 
     pub(crate) fn versions(&self, api: ApiKey) -> Option<Option<(i16, i16)>> {
@@ -133,18 +152,47 @@ impl Faults {
         self.queued.values().map(VecDeque::len).sum()
     }
 
+    /// Returns the number of queued faults of one broker, or of those of any broker.
+    pub(crate) fn queued_of(&self, broker: Option<BrokerId>, api: ApiKey) -> usize {
+        self.queued.get(&(broker, api)).map_or(0, VecDeque::len)
+    }
+
     /// Removes the queued faults of an API.
     pub(crate) fn clear_api(&mut self, api: ApiKey) {
         self.queued.retain(|(_, key), _| *key != api);
     }
 
+    /// Removes the queued faults of one broker, or those of any broker.
+    pub(crate) fn clear_queued(&mut self, broker: Option<BrokerId>, api: ApiKey) {
+        self.queued.remove(&(broker, api));
+    }
+
+    /// Removes the faults and the round-trip time of a broker that leaves the cluster.
+    pub(crate) fn forget_broker(&mut self, broker: BrokerId) {
+        self.queued.retain(|(of, _), _| *of != Some(broker));
+        self.round_trip_us.remove(&broker);
+    }
+
     pub(crate) fn set_partition_error(&mut self, api: ApiKey, topic: &str, partition: i32, error: Option<ErrorCode>) {
+        self.change_partition(api, topic, partition, |errors| errors.standing = error);
+    }
+
+    pub(crate) fn push_partition_errors(&mut self, api: ApiKey, topic: &str, partition: i32, errors: &[ErrorCode]) {
+        self.change_partition(api, topic, partition, |known| known.queued.extend(errors));
+    }
+
+    /// Changes the errors of a partition, and removes those that are over.
+    fn change_partition(
+        &mut self,
+        api: ApiKey,
+        topic: &str,
+        partition: i32,
+        change: impl FnOnce(&mut PartitionErrors),
+    ) {
         let key = (api, topic.to_owned());
         let errors = self.partitions.entry(key.clone()).or_default();
-        match error {
-            Some(error) => _ = errors.insert(partition, error),
-            None => _ = errors.remove(&partition),
-        }
+        change(errors.entry(partition).or_default());
+        errors.retain(|_, errors| errors.standing.is_some() || !errors.queued.is_empty());
         if errors.is_empty() {
             self.partitions.remove(&key);
         }

@@ -26,7 +26,7 @@ pub(crate) struct ReadResult {
     pub(crate) urgent: bool,
 }
 
-pub(crate) fn read_all(state: &ClusterState, context: &Context, fetch: &DelayedFetch) -> ReadResult {
+pub(crate) fn read_all(state: &mut ClusterState, context: &Context, fetch: &DelayedFetch) -> ReadResult {
     let mut result = ReadResult {
         answered: Vec::with_capacity(fetch.slots.len()),
         bytes: 0,
@@ -34,13 +34,27 @@ pub(crate) fn read_all(state: &ClusterState, context: &Context, fetch: &DelayedF
     };
     for slot in &fetch.slots {
         let left = fetch.max_bytes.saturating_sub(result.bytes);
-        let data = read_slot(state, context, fetch, slot, left, result.bytes == 0)
+        let data = take_error(state, slot)
+            .and_then(|()| read_slot(state, context, fetch, slot, left, result.bytes == 0))
             .unwrap_or_else(|error| failed(slot.partition, error, fetch.isolation_level));
         result.bytes += data.records.as_ref().map_or(0, Records::len);
         result.urgent |= data.error_code != 0 || data.preferred_read_replica >= 0 || data.diverging_epoch.epoch >= 0;
         result.answered.push((slot.clone(), data));
     }
     result
+}
+
+/// Checks that no error was set for the partition.
+fn take_error(state: &mut ClusterState, slot: &FetchSlot) -> Result<(), ErrorCode> {
+    if !state.faults.has_partition_errors() {
+        return Ok(());
+    }
+    match state.topics.find(&slot.topic) {
+        Some(topic) => state
+            .faults
+            .take_partition_error(ApiKey::FETCH, &topic.name, slot.partition),
+        None => Ok(()),
+    }
 }
 
 fn read_slot(
@@ -56,17 +70,15 @@ fn read_slot(
     let partition = topic
         .partition(slot.partition)
         .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    state
-        .faults
-        .check_partition(ApiKey::FETCH, &topic.name, slot.partition)?;
     let leader_only = context.version < 11;
     partition.check_access(context.broker, slot.current_leader_epoch, leader_only)?;
     let log = &partition.log;
+    let offsets = FetchableOffsets::of(partition, context.broker);
     let mut data = PartitionData {
         partition_index: slot.partition,
-        high_watermark: log.high_watermark(),
-        last_stable_offset: log.last_stable_offset(),
-        log_start_offset: log.start_offset(),
+        high_watermark: offsets.high_watermark,
+        last_stable_offset: log.last_stable_offset().min(offsets.high_watermark),
+        log_start_offset: offsets.start,
         aborted_transactions: (fetch.isolation_level == 1).then(Vec::new),
         records: Some(Records::default()),
         ..Default::default()
@@ -88,11 +100,11 @@ fn read_slot(
             return Ok(data);
         }
     }
-    if !(log.start_offset()..=log.end_offset()).contains(&slot.fetch_offset) {
+    if !(offsets.start..=offsets.end).contains(&slot.fetch_offset) {
         return Err(ErrorCode::OFFSET_OUT_OF_RANGE);
     }
     let limit = left.min(usize::try_from(slot.partition_max_bytes).unwrap_or(0));
-    let end = log.readable_end(fetch.isolation_level);
+    let end = log.readable_end(fetch.isolation_level).min(offsets.high_watermark);
     let read = log.read(slot.fetch_offset, end, limit, at_least_one);
     if fetch.isolation_level == 1 {
         let aborted = log.transactions.aborted(slot.fetch_offset, read.end_offset);
@@ -105,6 +117,28 @@ fn read_slot(
     }
     data.records = Some(read.records);
     Ok(data)
+}
+
+/// The offsets of a partition as one of its replicas serves them.
+struct FetchableOffsets {
+    start: i64,
+    end: i64,
+    high_watermark: i64,
+}
+
+impl FetchableOffsets {
+    fn of(partition: &Partition, broker: BrokerId) -> Self {
+        let log = &partition.log;
+        let (start, end) = match partition.leader == Some(broker) {
+            true => (None, None),
+            false => partition.follower_range,
+        };
+        Self {
+            start: start.unwrap_or(log.start_offset()),
+            end: end.unwrap_or(log.end_offset()),
+            high_watermark: end.unwrap_or(log.high_watermark()),
+        }
+    }
 }
 
 pub(crate) fn failed(partition: i32, error: ErrorCode, isolation_level: i8) -> PartitionData {
@@ -127,6 +161,9 @@ fn preferred_replica(
 ) -> Option<BrokerId> {
     if context.version < 11 || partition.leader != Some(context.broker) {
         return None;
+    }
+    if partition.follower.is_some_and(|b| b != context.broker) {
+        return partition.follower;
     }
     let usable = |b: &BrokerId| *b != context.broker && state.brokers.is_accepting(*b);
     if let Some(replica) = partition.preferred_replica.filter(usable) {

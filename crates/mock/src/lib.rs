@@ -4,18 +4,40 @@
 //! time. [`EmbeddedCluster`] runs one in a thread behind TCP sockets of this machine. Both behave as Kafka 4.x brokers do,
 //! error codes included. Each file under `handlers/` describes its API and lists its omissions.
 //!
-//! A test injects faults by rule ([`Cluster::add_rule`]), by request ([`Cluster::push_fault`]) or by broker
-//! ([`Cluster::crash_broker`], [`Cluster::set_reachable`]), and reads the clients' requests as data
-//! ([`Cluster::recorded`]):
+//! # A test of an application
+//!
+//! The application connects to the addresses of an [`EmbeddedCluster`]. The test acts on the cluster with
+//! [`EmbeddedCluster::with`], and waits for the application with [`EmbeddedCluster::wait_for`]:
+//!
+//! | the test | functions |
+//! |---|---|
+//! | writes and reads records without a client | [`Cluster::append`], [`Cluster::records`], [`Cluster::delete_records`] |
+//! | changes topics and leaders | [`Cluster::create_topic`], [`Cluster::set_leader`], [`Cluster::set_topic_error`] |
+//! | injects faults by pattern and number of the request | [`Cluster::add_rule`] |
+//! | injects faults into the next requests of an API or a partition | [`Cluster::push_fault`], [`Cluster::push_request_errors`], [`Cluster::push_partition_errors`] |
+//! | delays responses | [`Cluster::set_round_trip_us`], [`Cluster::set_throttle_ms`] |
+//! | stops brokers | [`Cluster::crash_broker`], [`Cluster::set_reachable`], [`Cluster::set_broker_down`] |
+//! | changes the set of brokers | [`EmbeddedCluster::add_broker`], [`Cluster::remove_broker`], [`Cluster::hide_broker`] |
+//! | makes metadata stale | [`Cluster::push_leader_response`], [`Cluster::hold_metadata`] |
+//! | sends consumers to followers | [`Cluster::set_follower`], [`Cluster::set_follower_watermarks`] |
+//! | moves and fails coordinators | [`Cluster::set_coordinator`], [`Cluster::set_coordinator_error`] |
+//! | chooses the partitions of members (KIP-848) | [`Cluster::set_target_assignment`] |
+//! | reads the clients' requests as data | [`Cluster::record`], [`Cluster::recorded`], [`Cluster::count_requests`] |
+//! | looks at groups and transactions | [`Cluster::group_view`], [`Cluster::committed_offset`], [`Cluster::transaction_view`] |
 //!
 //! ```
-//! use ottla_mock::{ApiKey, ClusterConfig, EmbeddedCluster, ErrorCode, Fault, FaultAction, RequestMatch, Rule};
+//! use std::time::Duration;
+//!
+//! use ottla_mock::{
+//!     ApiKey, ClusterConfig, EmbeddedCluster, ErrorCode, Fault, FaultAction, NewRecord, RequestMatch, Rule,
+//! };
 //!
 //! let cluster = EmbeddedCluster::start(ClusterConfig::default())?;
 //! cluster.with(|c| c.create_topic("orders", 2, None))?;
 //! // The third Produce request fails.
+//! let produce = RequestMatch::api(ApiKey::PRODUCE);
 //! let rule = Rule {
-//!     on: RequestMatch { api: Some(ApiKey::PRODUCE), ..RequestMatch::default() },
+//!     on: produce.clone(),
 //!     skip: 2,
 //!     times: Some(1),
 //!     fault: Fault { action: FaultAction::Error(ErrorCode::REQUEST_TIMED_OUT), delay_us: 0 },
@@ -23,10 +45,16 @@
 //! cluster.with(|c| {
 //!     c.add_rule(rule);
 //!     c.record();
-//! });
+//!     // Input of the application.
+//!     c.append("orders", 0, &[NewRecord::keyed("7", "a book")])
+//! })?;
 //! let servers = cluster.bootstrap_servers();
-//! // Run a client with these servers, then read its requests:
-//! let requests = cluster.with(|c| c.recorded().len());
+//! // Run the application with these servers, and wait for its output:
+//! let output = cluster.wait_for(Duration::from_secs(10), |c| {
+//!     c.records("orders", 0).ok().filter(|records| !records.is_empty())
+//! });
+//! let requests = cluster.with(|c| c.count_requests(&produce));
+//! # assert_eq!(output.unwrap()[0].value.as_deref(), Some(b"a book".as_slice()));
 //! # assert_eq!(requests, 0);
 //! # assert_eq!(servers.split(',').count(), 3);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -59,6 +87,7 @@ mod producer_ids;
 mod producer_state;
 mod purgatory;
 mod recorder;
+mod records;
 mod replication;
 mod request;
 mod request_parts;
@@ -97,6 +126,7 @@ pub use groups::{GroupMemberView, GroupView};
 pub use history::{CommitRecord, JoinRecord, TransactionRecord, TransactionStep};
 pub use ids::{BrokerId, ConnectionId};
 pub use recorder::{ClientAction, Recorded};
+pub use records::{NewRecord, StoredRecord};
 pub use request::CloseReason;
 pub use request_parts::RequestPart;
 pub use rules::{RequestMatch, Rule, RuleId};
@@ -105,7 +135,7 @@ pub use sasl_config::{AcceptedToken, SaslConfig, SaslMechanism, SaslUser};
 pub use share::{ArchiveCause, DeliveryState, ShareChange, ShareEvent, SharePartitionView, ShareRecordsView};
 pub use share_config::{ShareGroupConfig, ShareOffsetReset};
 pub use target_assignments::TargetAssignment;
-pub use tcp_server::EmbeddedCluster;
+pub use tcp_server::{AddBrokerError, EmbeddedCluster};
 pub use telemetry::{MetricsPush, MetricsSubscription};
 pub use time::Time;
 pub use topic_creation::NewTopic;

@@ -18,7 +18,7 @@ pub(crate) fn snapshot(state: &ClusterState) -> MetadataResponse {
 }
 
 pub(crate) fn without_topics(state: &ClusterState) -> MetadataResponse {
-    let brokers = state.brokers.iter().filter(|(_, b)| b.alive);
+    let brokers = state.brokers.iter().filter(|(_, b)| b.is_listed());
     MetadataResponse {
         brokers: brokers
             .map(|(id, broker)| MetadataResponseBroker {
@@ -53,9 +53,7 @@ pub(crate) fn describe_topic(state: &ClusterState, topic: &Topic) -> MetadataRes
     if let Some(error) = topic.error {
         return failed_topic(Some(topic.name.clone()), topic.id, error);
     }
-    let partitions = topic
-        .indexed()
-        .map(|(index, p)| describe_partition(state, &topic.name, index, p));
+    let partitions = topic.indexed().map(|(index, p)| describe_partition(state, index, p));
     MetadataResponseTopic {
         name: Some(topic.name.clone()),
         topic_id: topic.id,
@@ -64,20 +62,44 @@ pub(crate) fn describe_topic(state: &ClusterState, topic: &Topic) -> MetadataRes
     }
 }
 
-fn describe_partition(
-    state: &ClusterState,
-    topic: &str,
-    index: i32,
-    partition: &Partition,
-) -> MetadataResponsePartition {
+/// Applies what was set for a Metadata response from outside: the errors of partitions, and the leaders of
+/// [`Cluster::push_leader_response`](crate::Cluster::push_leader_response).
+pub(crate) fn apply_overrides(state: &mut ClusterState, topics: &mut [MetadataResponseTopic]) {
+    for answered in topics.iter_mut().filter(|topic| topic.error_code == 0) {
+        let name = answered.name.as_deref().unwrap_or_default();
+        let Some(topic) = state.topics.by_name_mut(name) else {
+            continue;
+        };
+        for described in &mut answered.partitions {
+            let partition = topic.partition_mut(described.partition_index);
+            let Some((leader, epoch)) = partition.and_then(|p| p.leader_responses.pop_front()) else {
+                continue;
+            };
+            described.leader_id = leader.map_or(-1, |b| b.0);
+            described.leader_epoch = epoch;
+            described.error_code = match leader {
+                Some(_) => ErrorCode::NONE.0,
+                None => ErrorCode::LEADER_NOT_AVAILABLE.0,
+            };
+        }
+        if !state.faults.has_partition_errors() {
+            continue;
+        }
+        for described in &mut answered.partitions {
+            let index = described.partition_index;
+            let set = state.faults.take_partition_error(ApiKey::METADATA, name, index);
+            if let (0, Err(error)) = (described.error_code, set) {
+                described.error_code = error.0;
+            }
+        }
+    }
+}
+
+fn describe_partition(state: &ClusterState, index: i32, partition: &Partition) -> MetadataResponsePartition {
     let ids = |brokers: &[BrokerId]| brokers.iter().map(|b| b.0).collect();
     let offline = partition.replicas.iter().filter(|b| !state.brokers.is_alive(**b));
     let error = match partition.leader {
-        Some(_) => state
-            .faults
-            .check_partition(ApiKey::METADATA, topic, index)
-            .err()
-            .unwrap_or(ErrorCode::NONE),
+        Some(_) => ErrorCode::NONE,
         None => ErrorCode::LEADER_NOT_AVAILABLE,
     };
     MetadataResponsePartition {

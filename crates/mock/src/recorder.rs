@@ -49,29 +49,35 @@ pub enum ClientAction {
     },
 }
 
-/// The recorded actions, if recording is enabled.
+/// The recorded actions, and whether recording is enabled.
 #[derive(Debug, Default)]
-pub(crate) struct Recorder(Option<Vec<Recorded>>);
+pub(crate) struct Recorder {
+    enabled: bool,
+    entries: Vec<Recorded>,
+}
 
 impl Recorder {
     pub(crate) fn enable(&mut self) {
-        self.0.get_or_insert_default();
+        self.enabled = true;
+    }
+
+    /// Stops recording. The entries stay.
+    pub(crate) fn disable(&mut self) {
+        self.enabled = false;
     }
 
     pub(crate) fn entries(&self) -> &[Recorded] {
-        self.0.as_deref().unwrap_or_default()
+        &self.entries
     }
 
     pub(crate) fn clear(&mut self) {
-        if let Some(entries) = &mut self.0 {
-            entries.clear();
-        }
+        self.entries = Vec::new();
     }
 
     /// Records an action.
     pub(crate) fn push(&mut self, (broker, connection): ConnectionKey, what: ClientAction, at: Time) {
-        if let Some(entries) = self.0.as_mut().filter(|e| e.len() < ENTRIES_MAX) {
-            entries.push(Recorded {
+        if self.enabled && self.entries.len() < ENTRIES_MAX {
+            self.entries.push(Recorded {
                 at,
                 broker,
                 connection,
@@ -82,7 +88,7 @@ impl Recorder {
 
     /// Records a request. `frame` is the request without its length prefix. A malformed header is not recorded.
     pub(crate) fn push_request(&mut self, topics: &Topics, key: ConnectionKey, frame: &Bytes, at: Time) {
-        if self.0.is_none() {
+        if !self.enabled {
             return;
         }
         let mut reader = Reader::new(frame.clone());

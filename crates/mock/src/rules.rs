@@ -4,7 +4,7 @@ use ottla_protocol::{ApiKey, Reader};
 
 use crate::faults::Fault;
 use crate::ids::BrokerId;
-use crate::request_parts::request_parts;
+use crate::request_parts::{RequestPart, request_parts};
 use crate::topics::Topics;
 
 /// A pattern of requests. A field that is `None` matches every request.
@@ -18,6 +18,27 @@ pub struct RequestMatch {
     pub topic: Option<String>,
     /// A partition that the request names.
     pub partition: Option<i32>,
+}
+
+impl RequestMatch {
+    /// Returns the pattern of an API's requests.
+    pub fn api(api: ApiKey) -> Self {
+        Self {
+            api: Some(api),
+            ..Self::default()
+        }
+    }
+
+    /// Returns true when a request with these parts matches.
+    pub(crate) fn matches(&self, broker: BrokerId, api: ApiKey, parts: &[RequestPart]) -> bool {
+        let names_part = parts.iter().any(|part| {
+            self.topic.as_ref().is_none_or(|topic| *topic == part.topic)
+                && self.partition.is_none_or(|partition| partition == part.partition)
+        });
+        self.api.is_none_or(|a| a == api)
+            && self.broker.is_none_or(|b| b == broker)
+            && (names_part || (self.topic.is_none() && self.partition.is_none()))
+    }
 }
 
 /// A fault for the requests that match.
@@ -82,15 +103,7 @@ impl Rules {
             true => request_parts(topics, api, version, reader),
             false => Vec::new(),
         };
-        let matches = |on: &RequestMatch| {
-            let names_part = parts.iter().any(|part| {
-                on.topic.as_ref().is_none_or(|topic| *topic == part.topic)
-                    && on.partition.is_none_or(|partition| partition == part.partition)
-            });
-            on.api.is_none_or(|a| a == api)
-                && on.broker.is_none_or(|b| b == broker)
-                && (names_part || (on.topic.is_none() && on.partition.is_none()))
-        };
+        let matches = |on: &RequestMatch| on.matches(broker, api, &parts);
         let mut used_up = None;
         let mut fault = None;
         for (id, rule) in self.rules.iter_mut().filter(|(_, rule)| matches(&rule.on)) {

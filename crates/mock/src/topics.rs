@@ -1,6 +1,6 @@
 //! Topics and their partitions: leaders, replicas and logs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ottla_protocol::{ErrorCode, Uuid};
 
@@ -20,8 +20,14 @@ pub(crate) struct Partition {
     pub(crate) leader_epoch: i32,
     pub(crate) replicas: Vec<BrokerId>,
     pub(crate) isr: Vec<BrokerId>,
-    /// The replica to which the leader sends consumers, if one is set.
+    /// The replica to which the leader sends consumers while it is reachable, if one is set.
     pub(crate) preferred_replica: Option<BrokerId>,
+    /// The broker to which the leader sends consumers whatever its state, if one is set.
+    pub(crate) follower: Option<BrokerId>,
+    /// The log start offset and the end of the offsets that followers serve, where they differ from the leader's.
+    pub(crate) follower_range: (Option<i64>, Option<i64>),
+    /// Leaders and epochs for the next Metadata responses, one each.
+    pub(crate) leader_responses: VecDeque<(Option<BrokerId>, i32)>,
     pub(crate) log: PartitionLog,
     /// Delayed requests that watch this partition.
     pub(crate) watchers: BTreeSet<DelayedId>,
@@ -40,6 +46,9 @@ impl Partition {
             replicas,
             isr,
             preferred_replica: None,
+            follower: None,
+            follower_range: (None, None),
+            leader_responses: VecDeque::new(),
             log: PartitionLog::default(),
             watchers: BTreeSet::new(),
         }
@@ -61,7 +70,7 @@ impl Partition {
         current_leader_epoch: i32,
         leader_only: bool,
     ) -> Result<(), ErrorCode> {
-        if !self.replicas.contains(&broker) {
+        if !self.replicas.contains(&broker) && self.follower != Some(broker) {
             return Err(ErrorCode::NOT_LEADER_OR_FOLLOWER);
         }
         match current_leader_epoch {
@@ -84,7 +93,7 @@ pub(crate) struct Topic {
     pub(crate) id: Uuid,
     pub(crate) partitions: Vec<Partition>,
     pub(crate) config: TopicConfig,
-    /// The error that Metadata returns instead of the topic's partitions.
+    /// The error that Metadata returns instead of the topic's partitions, and AddPartitionsToTxn for each partition.
     pub(crate) error: Option<ErrorCode>,
     /// The time from which clients see the topic.
     pub(crate) visible_at: Time,

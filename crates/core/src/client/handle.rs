@@ -152,7 +152,19 @@ impl Client {
     /// Runs `f` on the embedded cluster of `test.mock.num.brokers`; `None` without one, and in a forked child.
     pub fn with_embedded<T>(&self, f: impl FnOnce(&EmbeddedCluster) -> T) -> Option<T> {
         self.shared().check_process().ok()?;
-        self.running.embedded.lock().as_ref().map(f)
+        self.running.embedded.lock().as_deref().map(f)
+    }
+
+    /// Returns the embedded cluster of `test.mock.num.brokers`; `None` without one, and in a forked child. It ends with the
+    /// last reference, so keep a weak one for longer than a call.
+    pub fn embedded(&self) -> Option<Arc<EmbeddedCluster>> {
+        self.shared().check_process().ok()?;
+        self.running.embedded.lock().clone()
+    }
+
+    /// Logs the requests to a cluster in this client's log under `debug=mock`, as long as the log exists.
+    pub fn log_requests_of(&self, cluster: &EmbeddedCluster) {
+        super::embedded::log_requests(cluster, &self.shared().log);
     }
 
     /// Replaces the client's certificate or the CAs for new connections; with `ssl.certificate.refresh.reconnect.ms` open

@@ -25,7 +25,7 @@ pub(super) struct ClientThread {
     thread: Mutex<Option<JoinHandle<()>>>,
     thread_id: ThreadId,
     /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
-    pub(super) embedded: Mutex<Option<EmbeddedCluster>>,
+    pub(super) embedded: Mutex<Option<Arc<EmbeddedCluster>>>,
     /// `None` for a plaintext client.
     pub(super) tls: Option<Arc<ClientTls>>,
 }
@@ -47,7 +47,7 @@ impl ClientThread {
             shared,
             thread_id: thread.thread().id(),
             thread: Mutex::new(Some(thread)),
-            embedded: Mutex::new(embedded),
+            embedded: Mutex::new(embedded.map(Arc::new)),
             tls: None,
         }
     }

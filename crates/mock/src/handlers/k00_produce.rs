@@ -201,7 +201,7 @@ fn accept(
     cluster
         .state
         .faults
-        .check_partition(ApiKey::PRODUCE, &topic.name, index)?;
+        .take_partition_error(ApiKey::PRODUCE, &topic.name, index)?;
     let partition = topic.partition(index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
     let batch = match context.version {
         ..3 => message_set_to_batch(data.records.unwrap_or_default().into_bytes())?,

@@ -58,7 +58,7 @@ impl Handler for Fetch {
             min_bytes: usize::try_from(min_bytes).unwrap_or(0),
             available: 0,
         };
-        let read = fetch::read_all(&cluster.state, context, &fetch);
+        let read = fetch::read_all(&mut cluster.state, context, &fetch);
         let enough = read.bytes >= fetch.min_bytes || read.urgent;
         if request.max_wait_ms <= 0 || fetch.slots.is_empty() || enough {
             return Answer::Respond(fetch::answer(&mut cluster.state, context, fetch.session, read));

@@ -49,7 +49,7 @@ impl Handler for ListOffsets {
 fn respond(
     context: &Context,
     request: ListOffsetsRequest,
-    find: impl Fn(&str, &ListOffsetsPartition) -> Result<FoundOffset, ErrorCode>,
+    mut find: impl FnMut(&str, &ListOffsetsPartition) -> Result<FoundOffset, ErrorCode>,
 ) -> Answer<ListOffsetsResponse> {
     let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|asked| {
@@ -80,7 +80,7 @@ fn respond(
 }
 
 fn find(
-    cluster: &Cluster,
+    cluster: &mut Cluster,
     context: &Context,
     topic: &str,
     asked: &ListOffsetsPartition,
@@ -89,7 +89,7 @@ fn find(
     cluster
         .state
         .faults
-        .check_partition(ApiKey::LIST_OFFSETS, topic, asked.partition_index)?;
+        .take_partition_error(ApiKey::LIST_OFFSETS, topic, asked.partition_index)?;
     let topic = cluster
         .state
         .topics

@@ -23,7 +23,7 @@ use ottla_protocol::{ErrorCode, Uuid};
 use super::handler::{Answer, AnswerOf, Handler};
 use crate::acls::{CLUSTER_OPERATIONS, TOPIC_OPERATIONS};
 use crate::cluster::Cluster;
-use crate::metadata::{all_topics, describe_topic, failed_topic, without_topics};
+use crate::metadata::{all_topics, apply_overrides, describe_topic, failed_topic, without_topics};
 use crate::request::Context;
 use crate::topic_creation::NewTopic;
 use crate::topics::is_valid_name;
@@ -46,10 +46,11 @@ impl Handler for Metadata {
             .get(context.broker)
             .and_then(|b| b.held_metadata.clone())
         {
-            let response = from_snapshot(cluster, context, old, request.topics, may_create);
+            let mut response = from_snapshot(cluster, context, old, request.topics, may_create);
+            apply_overrides(&mut cluster.state, &mut response.topics);
             return Answer::Respond(operations.add_to(response));
         }
-        let topics = match request.topics {
+        let mut topics: Vec<_> = match request.topics {
             None => all_topics(&cluster.state),
             Some(topics) if topics.is_empty() && context.version == 0 => all_topics(&cluster.state),
             Some(topics) => {
@@ -59,6 +60,7 @@ impl Handler for Metadata {
                 topics.map(|t| one_topic(cluster, t, may_create)).collect()
             }
         };
+        apply_overrides(&mut cluster.state, &mut topics);
         Answer::Respond(operations.add_to(MetadataResponse {
             topics,
             ..without_topics_for(cluster, context)

@@ -137,7 +137,7 @@ fn commit(
 
 /// Checks that an offset can be committed for a partition, and returns the topic's name.
 pub(super) fn check_partition_for_commit(
-    cluster: &Cluster,
+    cluster: &mut Cluster,
     api: ApiKey,
     topic: &TopicRef,
     index: i32,
@@ -145,9 +145,10 @@ pub(super) fn check_partition_for_commit(
 ) -> Result<String, ErrorCode> {
     let found = cluster.state.topics.find(topic).ok_or_else(|| topic.unknown_error())?;
     found.partition(index).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-    cluster.state.faults.check_partition(api, &found.name, index)?;
+    let name = found.name.clone();
+    cluster.state.faults.take_partition_error(api, &name, index)?;
     match metadata.len() > cluster.state.config.offset_metadata_max_bytes {
         true => Err(ErrorCode::OFFSET_METADATA_TOO_LARGE),
-        false => Ok(found.name.clone()),
+        false => Ok(name),
     }
 }

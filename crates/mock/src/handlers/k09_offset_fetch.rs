@@ -8,6 +8,8 @@
 //! and where stable offsets are required (version 7 and later, KIP-447) UNSTABLE_OFFSET_COMMIT while an offset waits
 //! for the end of a transaction.
 
+use std::collections::BTreeMap;
+
 use ottla_protocol::api::offset_fetch::{
     OffsetFetchRequest, OffsetFetchRequestGroup, OffsetFetchRequestTopic, OffsetFetchRequestTopics,
     OffsetFetchResponse, OffsetFetchResponseGroup, OffsetFetchResponsePartition, OffsetFetchResponsePartitions,
@@ -29,7 +31,8 @@ impl Handler for OffsetFetch {
     const MIN_VERSION: i16 = 1;
 
     fn handle(cluster: &mut Cluster, context: &Context, request: OffsetFetchRequest) -> AnswerOf<Self> {
-        respond(cluster, context, request, |asked| {
+        let errors = take_partition_errors(cluster, context, &request);
+        respond(cluster, context, request, &errors, |asked| {
             cluster.state.check_group_coordinator(context.broker, &asked.group_id)?;
             let found = cluster.groups.get(&asked.group_id);
             found.map_or(Ok(()), |g| {
@@ -39,14 +42,47 @@ impl Handler for OffsetFetch {
     }
 
     fn refuse(cluster: &Cluster, context: &Context, request: OffsetFetchRequest, error: ErrorCode) -> AnswerOf<Self> {
-        respond(cluster, context, request, |_| Err(error))
+        respond(cluster, context, request, &PartitionErrors::new(), |_| Err(error))
     }
+}
+
+/// The errors that were set for partitions of a request, by topic and partition.
+type PartitionErrors = BTreeMap<(String, i32), ErrorCode>;
+
+/// Returns the errors that were set for the partitions of a request. Queued ones are removed.
+fn take_partition_errors(cluster: &mut Cluster, context: &Context, request: &OffsetFetchRequest) -> PartitionErrors {
+    if !cluster.state.faults.has_partition_errors() {
+        return PartitionErrors::new();
+    }
+    let one_group = request.topics.iter().flatten().cloned().map(newer_form);
+    let groups = request.groups.iter().flat_map(|g| g.topics.iter().flatten().cloned());
+    let mut errors = PartitionErrors::new();
+    for asked in one_group.chain(groups) {
+        let name = match context.version {
+            ..10 => Some(asked.name),
+            _ => cluster.state.topics.by_id(asked.topic_id).map(|t| t.name.clone()),
+        };
+        for (name, index) in name
+            .iter()
+            .flat_map(|n| asked.partition_indexes.iter().map(move |i| (n, *i)))
+        {
+            let taken = cluster
+                .state
+                .faults
+                .take_partition_error(ApiKey::OFFSET_FETCH, name, index);
+            if let Err(error) = taken {
+                errors.insert((name.clone(), index), error);
+            }
+        }
+    }
+    errors
 }
 
 fn respond(
     cluster: &Cluster,
     context: &Context,
     request: OffsetFetchRequest,
+    errors: &PartitionErrors,
     check: impl Fn(&OffsetFetchRequestGroup) -> Result<(), ErrorCode>,
 ) -> Answer<OffsetFetchResponse> {
     let throttle_time_ms = context.throttle_time_ms;
@@ -59,7 +95,7 @@ fn respond(
                 .map(|topics| topics.into_iter().map(newer_form).collect()),
             ..Default::default()
         };
-        let answered = one_group(cluster, context, asked, stable, &check);
+        let answered = one_group(cluster, context, asked, stable, errors, &check);
         // Version 1 has no field for the group's error except the partitions'.
         let of_partition = match context.version {
             1 => answered.error_code,
@@ -74,7 +110,7 @@ fn respond(
         });
     }
     let groups = request.groups.into_iter();
-    let groups = groups.map(|asked| one_group(cluster, context, asked, stable, &check));
+    let groups = groups.map(|asked| one_group(cluster, context, asked, stable, errors, &check));
     Answer::Respond(OffsetFetchResponse {
         throttle_time_ms,
         groups: groups.collect(),
@@ -111,6 +147,7 @@ fn one_group(
     context: &Context,
     asked: OffsetFetchRequestGroup,
     stable: bool,
+    errors: &PartitionErrors,
     check: impl Fn(&OffsetFetchRequestGroup) -> Result<(), ErrorCode>,
 ) -> OffsetFetchResponseGroup {
     let refused = check(&asked);
@@ -128,7 +165,7 @@ fn one_group(
     answered.topics = match asked.topics {
         Some(topics) => topics
             .into_iter()
-            .map(|t| requested_topic(cluster, context, group, stable, t))
+            .map(|t| requested_topic(cluster, context, group, stable, errors, t))
             .collect(),
         None => group.map_or_else(Vec::new, |group| all_topics(cluster, context, group, stable)),
     };
@@ -140,6 +177,7 @@ fn requested_topic(
     context: &Context,
     group: Option<&Group>,
     stable: bool,
+    errors: &PartitionErrors,
     asked: OffsetFetchRequestTopics,
 ) -> OffsetFetchResponseTopics {
     let topic = match context.version {
@@ -152,7 +190,8 @@ fn requested_topic(
     };
     let partitions = asked.partition_indexes.into_iter().map(|index| {
         let known = name.ok_or(ErrorCode::UNKNOWN_TOPIC_ID);
-        let checked = known.and_then(|name| cluster.state.faults.check_partition(ApiKey::OFFSET_FETCH, name, index));
+        let error_of = |name: &str| errors.get(&(name.to_owned(), index)).copied();
+        let checked = known.and_then(|name| error_of(name).map_or(Ok(()), Err));
         match checked {
             Ok(()) => match group.zip(name) {
                 Some((group, name)) => committed(group, name, index, stable),

@@ -88,6 +88,12 @@ fn add(
             false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
         });
     }
+    let set_error = |topic: &str| cluster.state.topics.by_name(topic).and_then(|t| t.error);
+    if partitions.clone().any(|(topic, _)| set_error(&topic).is_some()) {
+        return results(&asked.topics, |topic, _| {
+            set_error(topic).unwrap_or(ErrorCode::OPERATION_NOT_ATTEMPTED)
+        });
+    }
     let (producer_id, epoch) = (asked.producer_id, asked.producer_epoch);
     if asked.verify_only {
         return results(&asked.topics, |topic, index| {

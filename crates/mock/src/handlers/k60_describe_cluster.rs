@@ -29,13 +29,13 @@ impl Handler for DescribeCluster {
             .state
             .brokers
             .iter()
-            .filter(|(_, b)| b.alive || request.include_fenced_brokers);
+            .filter(|(_, b)| b.is_listed() || request.include_fenced_brokers);
         let brokers = listed.map(|(id, broker)| DescribeClusterBroker {
             broker_id: id.0,
             host: broker.host.clone(),
             port: broker.port.into(),
             rack: broker.rack.clone(),
-            is_fenced: !broker.alive,
+            is_fenced: !broker.is_listed(),
             ..Default::default()
         });
         Answer::Respond(DescribeClusterResponse {

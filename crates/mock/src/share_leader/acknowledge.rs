@@ -50,7 +50,7 @@ pub(crate) fn acknowledge(
 
 /// Checks the form of acknowledgements, and that the partition exists.
 fn check(
-    state: &ClusterState,
+    state: &mut ClusterState,
     context: &Context,
     renews: bool,
     asked: &AcknowledgedPartition,
@@ -65,7 +65,7 @@ fn check(
     }
     state
         .faults
-        .check_partition(ApiKey::SHARE_ACKNOWLEDGE, &topic.name, asked.id.1)
+        .take_partition_error(ApiKey::SHARE_ACKNOWLEDGE, &topic.name, asked.id.1)
 }
 
 fn apply(

@@ -55,9 +55,11 @@ pub(crate) fn begin(
     None
 }
 
-fn check_fault(state: &ClusterState, (topic, index): PartitionId) -> Result<(), ErrorCode> {
+fn check_fault(state: &mut ClusterState, (topic, index): PartitionId) -> Result<(), ErrorCode> {
     match state.topics.by_id(topic) {
-        Some(topic) => state.faults.check_partition(ApiKey::SHARE_FETCH, &topic.name, index),
+        Some(topic) => state
+            .faults
+            .take_partition_error(ApiKey::SHARE_FETCH, &topic.name, index),
         None => Ok(()),
     }
 }

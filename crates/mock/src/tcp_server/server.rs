@@ -20,8 +20,11 @@ use crate::ids::{BrokerId, ConnectionId};
 use crate::time::Time;
 
 const WAKER: Token = Token(0);
-/// The token of the first socket, which is also its connection's number. Lower tokens are the listeners', by broker id.
+/// The token of the first socket, which is also its connection's number. Lower tokens are the listeners': the broker id
+/// plus 1.
 const FIRST_SOCKET: usize = 1 << 24;
+/// The highest broker id.
+pub(super) const BROKER_ID_MAX: i32 = (1 << 24) - 2;
 /// Consecutive reads of one socket before the others have their turn.
 const READS_PER_TURN: usize = 16;
 /// Reading a socket pauses while this many of its requests are queued in the cluster.
@@ -129,8 +132,12 @@ impl Server {
         }
         self.update_congestion(&cluster);
         let wake = cluster.next_wake();
+        let (added, change) = shared.listeners.take();
+        self.adopt_listeners(added);
         let rebinding = self.sync_listeners(&mut cluster);
+        shared.listeners.follow(change);
         drop(cluster);
+        shared.changes.notify();
         touched.sort_unstable();
         touched.dedup();
         let mut gone = Vec::new();
@@ -167,7 +174,7 @@ impl Server {
 
     /// Accepts all pending connections of a broker.
     fn accept(&mut self, listener: usize, touched: &mut Vec<usize>) {
-        let broker = BrokerId(i32::try_from(listener).unwrap_or(-1));
+        let broker = BrokerId(i32::try_from(listener).map_or(-1, |token| token - 1));
         let Some(socket) = self.listeners.get(&broker).and_then(|l| l.socket.as_ref()) else {
             return;
         };
@@ -256,6 +263,24 @@ impl Server {
         }
     }
 
+    /// Takes over the listeners of added brokers.
+    fn adopt_listeners(&mut self, added: Vec<(BrokerId, std::net::TcpListener)>) {
+        for (broker, socket) in added {
+            let Ok(address) = socket.local_addr() else {
+                continue;
+            };
+            let mut socket = TcpListener::from_std(socket);
+            let token = listener_token(broker);
+            let registered = self.poll.registry().register(&mut socket, token, Interest::READABLE);
+            let listener = Listener {
+                port: address.port(),
+                // A listener that cannot be registered is bound again.
+                socket: registered.is_ok().then_some(socket),
+            };
+            self.listeners.insert(broker, listener);
+        }
+    }
+
     /// Closes the listeners of brokers that went down, and opens those of brokers that came back, on the same port if
     /// it is free. Returns true when a broker has no port yet.
     fn sync_listeners(&mut self, cluster: &mut Cluster) -> bool {
@@ -290,7 +315,7 @@ impl Server {
 }
 
 fn listener_token(broker: BrokerId) -> Token {
-    Token(usize::try_from(broker.0).unwrap_or(0))
+    Token(usize::try_from(broker.0).map_or(0, |id| id + 1))
 }
 
 /// Passes the whole frames that a socket has read to the cluster. Returns false when the connection has to be closed.

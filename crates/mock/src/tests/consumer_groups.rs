@@ -12,7 +12,7 @@ use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchRequestGr
 use ottla_protocol::{ApiKey, ErrorCode};
 
 use crate::tests::util::TestCluster;
-use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind};
+use crate::{BrokerId, ClusterConfig, ConnectionId, CoordinatorKind, TargetAssignment};
 
 type Request = ConsumerGroupHeartbeatRequest;
 type Response = ConsumerGroupHeartbeatResponse;
@@ -504,4 +504,53 @@ fn join_is_recorded_when_served() {
     group.test.pass_ms(1_000);
     assert_eq!(group.test.cluster.group_members("g"), ["a"]);
     assert_eq!(joins(&mut group), [("a".into(), ConnectionId(1))]);
+}
+
+#[test]
+fn set_target_assignment_replaces_the_assignors() {
+    let mut group = Group::new();
+    let target = |a: &[i32], b: &[i32]| {
+        let partitions = |numbers: &[i32]| numbers.iter().map(|n| ("t".to_owned(), *n)).collect();
+        TargetAssignment::from([("a".to_owned(), partitions(a)), ("b".to_owned(), partitions(b))])
+    };
+    // Set before the group exists; the partition that the topic does not have is left out.
+    group
+        .test
+        .cluster
+        .set_target_assignment("g", Some(target(&[1, 3, 9], &[2])));
+    assert_eq!(group.join("a"), (1, Some(vec![1, 3])));
+    assert_eq!(group.join("b"), (2, Some(vec![2])));
+    // Partition 3 moves after its revocation.
+    assert_eq!(group.beat_result(&beat("a", 1)), (2, None));
+    group
+        .test
+        .cluster
+        .set_target_assignment("g", Some(target(&[1], &[2, 3])));
+    assert_eq!(group.beat_result(&beat("b", 2)), (3, None));
+    assert_eq!(group.beat_result(&beat("a", 2)), (2, Some(vec![1])));
+    assert_eq!(group.owning("a", 2, &[1]), (3, None));
+    assert_eq!(group.beat_result(&beat("b", 3)), (3, Some(vec![2, 3])));
+    // A member without an entry gets nothing.
+    assert_eq!(group.join("c"), (4, Some(vec![])));
+    group.test.cluster.set_target_assignment("g", None);
+    assert_eq!(group.beat_result(&beat("c", 4)).0, 5);
+    let described = group.describe();
+    let assigned = described.members.iter().map(|m| {
+        let topics = &m.target_assignment.topic_partitions;
+        topics.iter().map(|t| t.partitions.len()).sum::<usize>()
+    });
+    assert_eq!(assigned.sum::<usize>(), 4);
+}
+
+#[test]
+fn timeouts_change_with_the_next_heartbeat() {
+    let mut group = Group::new();
+    group.join("a");
+    group.test.cluster.set_group_consumer_heartbeat_interval_ms(1234);
+    group.test.cluster.set_group_consumer_session_timeout_ms(2000);
+    assert_eq!(group.send(&beat("a", 1)).heartbeat_interval_ms, 1234);
+    group.test.pass_ms(1999);
+    assert_eq!(group.error(&beat("a", 1)), ErrorCode::NONE);
+    group.test.pass_ms(2001);
+    assert_eq!(group.error(&beat("a", 1)), ErrorCode::UNKNOWN_MEMBER_ID);
 }

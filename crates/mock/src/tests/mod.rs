@@ -1,6 +1,7 @@
 //! The brokers' behaviour, seen through `Cluster::handle` and through sockets.
 
 mod admin;
+mod brokers;
 mod cluster;
 mod consumer_groups;
 mod coordinators;
@@ -10,6 +11,7 @@ mod groups;
 mod migration;
 mod offsets;
 mod produce;
+mod records;
 mod rules;
 mod sasl;
 mod security;

@@ -13,7 +13,7 @@ use ottla_protocol::{Request, decode_response, encode_request};
 
 use super::produce;
 use crate::tests::util::batch_with;
-use crate::{BrokerId, ClusterConfig, EmbeddedCluster};
+use crate::{AddBrokerError, BrokerId, ClusterConfig, EmbeddedCluster, NewRecord};
 
 struct Client(TcpStream);
 
@@ -215,4 +215,88 @@ fn requests_queued_behind_a_delayed_fetch_are_all_answered() {
     }
     let marks = embedded.with(|cluster| cluster.watermarks("t", 0)).unwrap();
     assert_eq!(marks.high_watermark, 600);
+}
+
+/// The port of a broker, as an index into `bootstrap_servers`.
+fn address(embedded: &EmbeddedCluster, index: usize) -> String {
+    embedded.bootstrap_servers().split(',').nth(index).unwrap().to_owned()
+}
+
+#[test]
+fn broker_that_is_down_refuses_connections_and_returns_on_its_port() {
+    let embedded = start();
+    let first = address(&embedded, 0);
+    let mut client = Client::connect(&embedded, 1);
+    client.send(&MetadataRequest::default(), 9);
+    client.receive::<MetadataRequest>(9);
+    for _ in 0..20 {
+        embedded.with_sockets(|c| c.set_broker_down(BrokerId(1), true));
+        assert!(TcpStream::connect(&first).is_err());
+        embedded.with_sockets(|c| c.set_broker_down(BrokerId(1), false));
+        assert_eq!(address(&embedded, 0), first);
+        TcpStream::connect(&first).unwrap();
+    }
+    assert!(client.is_closed());
+}
+
+#[test]
+fn added_broker_serves_and_removed_broker_does_not() {
+    let embedded = start();
+    for id in [7, 0, 16_777_214] {
+        embedded.add_broker(BrokerId(id)).unwrap();
+    }
+    for id in [7, 1, -1, 16_777_215] {
+        let error = embedded.add_broker(BrokerId(id)).unwrap_err();
+        assert!(matches!(error, AddBrokerError::InvalidId), "{id}: {error}");
+    }
+    // In the order of the ids: 0, 1, 2, 7, 16777214.
+    for index in [1, 4, 5] {
+        let mut client = Client::connect(&embedded, index);
+        client.send(&MetadataRequest::default(), 9);
+        assert_eq!(client.receive::<MetadataRequest>(9).brokers.len(), 5);
+    }
+    let seventh = address(&embedded, 3);
+    let mut client = Client::connect(&embedded, 4);
+    client.send(&MetadataRequest::default(), 9);
+    client.receive::<MetadataRequest>(9);
+    embedded.with_sockets(|c| c.remove_broker(BrokerId(7))).unwrap();
+    assert!(TcpStream::connect(&seventh).is_err());
+    assert!(client.is_closed());
+    embedded.add_broker(BrokerId(7)).unwrap();
+    let mut client = Client::connect(&embedded, 4);
+    client.send(&MetadataRequest::default(), 9);
+    client.receive::<MetadataRequest>(9);
+}
+
+#[test]
+fn appended_records_reach_a_waiting_consumer() {
+    let embedded = start();
+    embedded.with(|cluster| cluster.create_topic("t", 1, None)).unwrap();
+    let leader = embedded.with(|cluster| cluster.partition_leader("t", 0)).unwrap();
+    let mut consumer = Client::connect(&embedded, usize::try_from(leader.0).unwrap());
+    consumer.send(&fetch(0, 10_000), 12);
+    embedded
+        .with(|cluster| cluster.append("t", 0, &[NewRecord::value("v")]))
+        .unwrap();
+    let woken = consumer.receive::<FetchRequest>(12);
+    assert!(!woken.responses[0].partitions[0].records.as_ref().unwrap().is_empty());
+}
+
+#[test]
+fn waiting_ends_with_the_change_or_the_limit() {
+    let embedded = start();
+    embedded.with(|cluster| cluster.create_topic("t", 1, None)).unwrap();
+    let end = |cluster: &crate::Cluster| cluster.watermarks("t", 0).map(|w| w.high_watermark).filter(|w| *w > 0);
+    let started = Instant::now();
+    assert_eq!(embedded.wait_for(Duration::from_millis(50), end), None);
+    assert!(started.elapsed() >= Duration::from_millis(50));
+    let leader = embedded.with(|cluster| cluster.partition_leader("t", 0)).unwrap();
+    let mut client = Client::connect(&embedded, usize::try_from(leader.0).unwrap());
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| embedded.wait_for(Duration::from_secs(10), end));
+        client.send(&produce::request("t", 0, -1, batch_with(now_ms(), 7, |_| {})), 9);
+        assert_eq!(waiting.join().unwrap(), Some(7));
+    });
+    // An earlier change is seen at once.
+    assert_eq!(embedded.wait_for(Duration::ZERO, end), Some(7));
 }

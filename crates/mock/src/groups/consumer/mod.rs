@@ -57,6 +57,8 @@ pub(crate) struct ConsumerGroup {
     static_members: BTreeMap<String, String>,
     /// Ids and partition counts of the subscribed topics at the last rise of the epoch.
     topics: BTreeMap<String, (Uuid, usize)>,
+    /// The version of the target assignment that was set from outside, at the last rise of the epoch.
+    set_target_version: u64,
     expressions: Expressions,
 }
 
@@ -77,6 +79,7 @@ impl ConsumerGroup {
             members: BTreeMap::new(),
             static_members: BTreeMap::new(),
             topics: BTreeMap::new(),
+            set_target_version: 0,
             expressions: Expressions::default(),
         }
     }
@@ -684,12 +687,15 @@ impl ConsumerGroup {
         visible.map(|t| (t.name.clone(), (t.id, t.partitions.len()))).collect()
     }
 
-    /// Raises the group epoch when `force` is set or the subscribed topics have changed.
+    /// Raises the group epoch when `force` is set, the subscribed topics have changed, or a target assignment was set from
+    /// outside.
     fn raise_epoch(&mut self, state: &ClusterState, force: bool) {
         let topics = self.subscribed_topics(state);
-        if force || topics != self.topics {
+        let set_target_version = state.target_assignments.version(&self.id);
+        if force || topics != self.topics || set_target_version != self.set_target_version {
             self.epoch += 1;
             self.topics = topics;
+            self.set_target_version = set_target_version;
         }
     }
 
@@ -705,8 +711,20 @@ impl ConsumerGroup {
         names.max_by_key(|name| votes(name)).unwrap_or_default()
     }
 
-    /// Computes the target assignment for the group's epoch.
+    /// Computes the target assignment for the group's epoch, or takes over the one that was set from outside.
     fn assign(&mut self, state: &ClusterState) {
+        if let Some(set) = state.target_assignments.target(&self.id) {
+            for (id, member) in &mut self.members {
+                let partitions = set.get(id).into_iter().flatten();
+                let existing = partitions.filter_map(|(topic, index)| {
+                    let topic = state.topics.by_name(topic)?;
+                    topic.partition(*index).map(|_| (topic.id, *index))
+                });
+                member.target = existing.collect();
+            }
+            self.assignment_epoch = self.epoch;
+            return;
+        }
         let counts = self
             .topics
             .values()
