@@ -15,13 +15,13 @@
 //! INVALID_RECORD_STATE, UNKNOWN_TOPIC_ID, and UNKNOWN_TOPIC_OR_PARTITION also at a broker that is not the leader.
 //!
 //! Omitted: version 0, which only brokers of Kafka 4.0 served; the prefix of another batch that Kafka may append to the
-//! records. A share partition whose state the coordinator has not initialized can be fetched. The durable state is written
-//! at once.
+//! records. A batch of the log whose header claims more than 131,072 offsets is never delivered. A share partition whose
+//! state the coordinator has not initialized can be fetched. The durable state is written at once.
 
 use std::sync::Arc;
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::api::share_fetch::{PartitionData, ShareFetchRequest, ShareFetchResponse};
+use ottla_protocol::{ErrorCode, Records};
 
 use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
@@ -99,21 +99,18 @@ impl Handler for ShareFetch {
         if request.topics.is_empty() || context.refuse_whole {
             return Answer::Respond(failed(context, error));
         }
-        let asked = request.topics.iter().flat_map(|topic| {
-            topic
-                .partitions
-                .iter()
-                .map(move |p| (topic.topic_id, p.partition_index))
-        });
-        let results = asked.map(|id| {
+        let topics = request.topics.iter();
+        let asked = topics.flat_map(|topic| topic.partitions.iter().map(|p| (topic.topic_id, p)));
+        let results = asked.map(|(topic_id, asked)| {
+            let acknowledges = !asked.acknowledgement_batches.is_empty();
             let data = PartitionData {
-                partition_index: id.1,
+                partition_index: asked.partition_index,
                 error_code: error.0,
-                acknowledge_error_code: error.0,
-                records: Some(ottla_protocol::Records::default()),
+                acknowledge_error_code: if acknowledges { error.0 } else { 0 },
+                records: Some(Records::default()),
                 ..Default::default()
             };
-            (id, data)
+            ((topic_id, asked.partition_index), data)
         });
         Answer::Respond(ShareFetchResponse {
             throttle_time_ms: context.throttle_time_ms,

@@ -128,7 +128,12 @@ fn partition(cluster: &Cluster, group: &str, topic: Uuid, index: i32) -> Describ
         Some((persisted, start_offset)) => DescribeShareGroupOffsetsResponsePartition {
             start_offset,
             leader_epoch: persisted.leader_epoch(),
-            lag: (found.log.high_watermark() - start_offset - persisted.completed()).max(0),
+            lag: found
+                .log
+                .high_watermark()
+                .saturating_sub(start_offset)
+                .saturating_sub(persisted.completed())
+                .max(0),
             ..empty
         },
     }

@@ -10,11 +10,16 @@ use ottla_protocol::{ApiKey, ErrorCode, Records};
 use super::partitions::{change, is_loaded, load, partition};
 use crate::brokers::Broker;
 use crate::ids::{BrokerId, DelayedId};
+use crate::log::ReadableBatch;
 use crate::purgatory::DelayedOperation;
 use crate::request::Context;
 use crate::share::{Acknowledged, AcquiredRange, Acquisition, DelayedShareFetch, ReadBatch, record_count};
 use crate::share_key::{PartitionId, ShareKey};
 use crate::state::ClusterState;
+
+/// The maximum number of offsets in a batch of the log that is delivered. The header of a batch can claim any number, and
+/// the states of records take memory.
+const BATCH_OFFSETS_MAX: i64 = 1 << 17;
 
 /// A batch that was read, with its records.
 struct BatchRead {
@@ -227,7 +232,8 @@ fn read(
     };
     let isolation_level = isolation_level(state, &fetch.group);
     let read = log.read_batches(offset, log.readable_end(isolation_level), max_bytes, at_least_one);
-    let batches = read.into_iter().map(|batch| BatchRead {
+    let is_deliverable = |batch: &ReadableBatch<'_>| i64::from(batch.header.last_offset_delta) < BATCH_OFFSETS_MAX;
+    let batches = read.into_iter().take_while(is_deliverable).map(|batch| BatchRead {
         range: ReadBatch {
             base: batch.header.base_offset,
             last: batch.header.last_offset(),

@@ -79,6 +79,37 @@ fn size_limits_leave_at_least_one_batch() {
 }
 
 #[test]
+fn batch_with_an_absurd_number_of_offsets_is_not_delivered() {
+    let mut share = Share::new();
+    share.produce(&[1]);
+    let records = batch_with(1_700_000_000_000, 1, |params| {
+        params.last_offset_delta = (1 << 30) - 1;
+        params.records_count = 1 << 30;
+    });
+    share.append(0, None, records);
+    assert_eq!(share.acquire("a", 0), [(0, 0, 1)]);
+    assert_eq!(share.acquire("a", 1), []);
+}
+
+#[test]
+fn fetch_waits_for_min_bytes_of_all_partitions() {
+    let mut share = Share::with(1, 2, |_| {});
+    let size = batch_with(0, 1, |_| {}).len();
+    share.fetch.max_wait_ms = 500;
+    share.fetch.min_bytes = i32::try_from(2 * size).unwrap();
+    let mut request = share.request("a", 0);
+    request.topics = vec![share.partitions(&[0, 1])];
+    share.wait(7, &request);
+    share.produce_to(0, &[1]);
+    assert!(share.test.cluster.poll(share.test.now).is_empty());
+    share.produce_to(1, &[1]);
+    let response = delayed(share.test.cluster.poll(share.test.now));
+    let partitions = response.responses[0].partitions.iter();
+    let found: Vec<_> = partitions.map(|p| (p.partition_index, acquired(p))).collect();
+    assert_eq!(found, [(0, vec![(0, 0, 1)]), (1, vec![(0, 0, 1)])]);
+}
+
+#[test]
 fn partitions_share_the_size_and_take_turns() {
     let mut share = Share::with(1, 2, |_| {});
     share.produce_to(0, &[10, 10]);

@@ -103,6 +103,18 @@ fn old_leader_refuses_with_the_address_of_the_new_one() {
 }
 
 #[test]
+fn partition_without_a_leader_is_refused() {
+    let mut share = Share::with(3, 1, |_| {});
+    let old = share.test.leader("t", 0);
+    share.test.cluster.set_leader("t", 0, None).unwrap();
+    let request = share.request("a", 0);
+    let response = share.test.call(old, &request, 2);
+    let data = &response.responses[0].partitions[0];
+    assert_eq!(ErrorCode(data.error_code), ErrorCode::NOT_LEADER_OR_FOLLOWER);
+    assert_eq!((data.current_leader.leader_id, response.node_endpoints.len()), (-1, 0));
+}
+
+#[test]
 fn delayed_fetch_at_an_old_leader_ends_at_its_deadline() {
     let mut share = Share::with(3, 1, |_| {});
     share.fetch.max_wait_ms = 500;

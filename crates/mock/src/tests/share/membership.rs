@@ -364,6 +364,11 @@ fn injected_error_answers_a_heartbeat() {
         (errors[0], 0)
     );
     share.acquire("a", 0);
+    share.test.cluster.push_request_errors(ApiKey::SHARE_FETCH, &errors);
+    let request = share.request("a", 1);
+    let request = share.with_acks(request, &[(0, 0, &[ACCEPT])]);
+    let data = share.send(&request).responses.remove(0).partitions.remove(0);
+    assert_eq!(ErrorCode(data.acknowledge_error_code), errors[0]);
     share
         .test
         .cluster
