@@ -271,7 +271,7 @@ fn aborted_transactions_are_archived_when_only_committed_records_are_read() {
                 vec![(0, 3, 1)]
             }
         );
-        transaction.abort(&mut share);
+        transaction.end(&mut share, false);
         share.produce(&[1]);
         // Another group reads all at once: the marker is part of what is acquired.
         share.fetch.group_id = Some("h".into());
@@ -281,6 +281,24 @@ fn aborted_transactions_are_archived_when_only_committed_records_are_read() {
         let archived: Vec<_> = archived.map(|r| (r.first_offset, r.last_offset)).collect();
         assert_eq!(archived, if read_committed { vec![(2, 3)] } else { vec![] });
     }
+}
+
+#[test]
+fn commit_completes_a_fetch_of_committed_records() {
+    let mut share = Share::with(1, 1, |c| c.read_committed = true);
+    share.fetch.max_wait_ms = 5000;
+    share.fetch.min_bytes = 1;
+    let mut transaction = Transaction::begin(&mut share);
+    transaction.append(&mut share, 2);
+    let request = share.request("a", 0);
+    share.wait(7, &request);
+    // Records behind those of an open transaction wait, too.
+    share.produce(&[1]);
+    assert!(share.test.cluster.poll(share.test.now).is_empty());
+    let out = transaction.end(&mut share, true);
+    let response = delayed(out);
+    // The first batch of the log is enough; the fetch takes all that is readable.
+    assert_eq!(acquired(&response.responses[0].partitions[0]), [(0, 3, 1)]);
 }
 
 /// A transaction of a producer in partition 0.
@@ -333,16 +351,16 @@ impl Transaction {
         share.append(0, Some("x"), records);
     }
 
-    fn abort(&mut self, share: &mut Share) {
+    fn end(&mut self, share: &mut Share, committed: bool) -> Vec<crate::Outgoing> {
         use ottla_protocol::api::end_txn::EndTxnRequest;
         let request = EndTxnRequest {
             transactional_id: "x".into(),
             producer_id: self.producer_id,
             producer_epoch: self.epoch,
-            committed: false,
+            committed,
             ..Default::default()
         };
         share.test.call(1, &request, 3);
-        share.test.pass_ms(10);
+        share.test.pass_ms(10)
     }
 }
