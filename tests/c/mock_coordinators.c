@@ -187,7 +187,7 @@ static void versions_of_apis_are_limited_and_hidden(void) {
         CHECK_ERR(rd_kafka_mock_set_apiversion(m.cluster, -1, 0, 1), RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(rd_kafka_mock_set_apiversion(m.cluster, 999, 0, 1),
                   RD_KAFKA_RESP_ERR__INVALID_ARG);
-        /* ShareFetch, which the brokers do not serve yet. */
+        /* ShareFetch. */
         CHECK_OK(rd_kafka_mock_set_apiversion(m.cluster, 78, 1, 1));
         CHECK_ERR(rd_kafka_mock_set_apiversion(m.cluster, 0, 3, 1), RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(rd_kafka_mock_set_apiversion(m.cluster, 0, -1, 1), RD_KAFKA_RESP_ERR__INVALID_ARG);

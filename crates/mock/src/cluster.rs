@@ -14,7 +14,9 @@ use crate::recorder::{ClientAction, Recorded, Recorder};
 use crate::records::{self, StoredRecord};
 use crate::rules::{RequestMatch, Rules};
 use crate::sasl::{Sasl, SaslCounts, SaslRecord};
-use crate::share_groups::ShareGroups;
+use crate::share::{ShareEvent, SharePartitionView};
+use crate::share_key::ShareKey;
+use crate::share_leader;
 use crate::state::ClusterState;
 use crate::streams_groups::StreamsGroups;
 use crate::telemetry::{MetricsPush, Telemetry};
@@ -49,7 +51,6 @@ pub struct Watermarks {
 pub struct Cluster {
     pub(crate) state: ClusterState,
     pub(crate) groups: Groups,
-    pub(crate) share_groups: ShareGroups,
     pub(crate) streams_groups: StreamsGroups,
     pub(crate) transactions: Transactions,
     pub(crate) telemetry: Telemetry,
@@ -66,7 +67,6 @@ impl Cluster {
             sasl: Sasl::new(config.sasl.clone(), config.seed),
             state: ClusterState::new(config),
             groups: Groups::default(),
-            share_groups: ShareGroups::default(),
             streams_groups: StreamsGroups::default(),
             transactions: Transactions::default(),
             telemetry: Telemetry::default(),
@@ -227,13 +227,14 @@ impl Cluster {
         match self.groups.get(group).map(|g| g.membership()) {
             Some(Membership::Classic(classic)) => classic.members().map(|m| m.id.clone()).collect(),
             Some(Membership::Consumer(consumer)) => consumer.members().map(|m| m.id.clone()).collect(),
+            Some(Membership::Share(share)) => share.members().map(|m| m.id.clone()).collect(),
             None => Vec::new(),
         }
     }
 
     /// Returns true when there is a group of any type with this id.
     pub(crate) fn group_exists(&self, id: &str) -> bool {
-        self.groups.get(id).is_some() || self.share_groups.get(id).is_some() || self.streams_groups.get(id).is_some()
+        self.groups.get(id).is_some() || self.streams_groups.get(id).is_some()
     }
 
     /// Checks that the id is not that of a share group, which has neither consumers nor committed offsets.
@@ -241,7 +242,7 @@ impl Cluster {
     /// # Errors
     /// GROUP_ID_NOT_FOUND.
     pub(crate) fn check_no_share_group(&self, id: &str) -> Result<(), ErrorCode> {
-        match self.share_groups.get(id) {
+        match self.groups.share(id) {
             None => Ok(()),
             Some(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
         }
@@ -252,9 +253,6 @@ impl Cluster {
     /// # Errors
     /// GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP when it has members.
     pub fn delete_group(&mut self, id: &str) -> Result<(), ErrorCode> {
-        if self.share_groups.get(id).is_some() {
-            return self.share_groups.delete(id);
-        }
         if self.streams_groups.get(id).is_none() {
             return self.groups.delete(&mut self.state, id);
         }
@@ -264,12 +262,6 @@ impl Cluster {
             Err(ErrorCode::GROUP_ID_NOT_FOUND) => Ok(()),
             deleted => deleted,
         }
-    }
-
-    /// Returns the start offset of a share group (KIP-932) in a partition.
-    pub fn share_start_offset(&self, group: &str, topic: &str, partition: i32) -> Option<i64> {
-        let topic = self.state.topics.id_of(topic)?;
-        Some(self.share_groups.get(group)?.partition(topic, partition)?.start_offset)
     }
 
     /// Records every accepted join from now on, for [`Cluster::take_joins`].
@@ -290,6 +282,41 @@ impl Cluster {
     /// Returns the recorded commits since the last call of this function, in order.
     pub fn take_commits(&mut self) -> Vec<CommitRecord> {
         self.state.history.commits.take()
+    }
+
+    // ---------------------------------------------------------------- share groups
+
+    /// Returns a snapshot of a share partition, `None` when the group has never read it or there is no such topic.
+    pub fn share_partition_view(&self, group: &str, topic: &str, partition: i32) -> Option<SharePartitionView> {
+        let id = self.state.topics.id_of(topic)?;
+        share_leader::view(&self.state, &ShareKey::new(group, (id, partition)))
+    }
+
+    /// Returns the durable start offset of a share group in a partition, `None` while none is written.
+    pub fn share_start_offset(&self, group: &str, topic: &str, partition: i32) -> Option<i64> {
+        let id = self.state.topics.id_of(topic)?;
+        let entry = self.state.share.entry(&ShareKey::new(group, (id, partition)))?;
+        entry.persisted.start_offset()
+    }
+
+    /// Returns the epoch that the share session of a member at a broker expects next, `None` without a session.
+    pub fn share_session_epoch(&self, broker: BrokerId, group: &str, member: &str) -> Option<i32> {
+        self.state.share.sessions.epoch(broker, group, member)
+    }
+
+    /// Returns the number of share sessions of a broker.
+    pub fn share_session_count(&self, broker: BrokerId) -> usize {
+        self.state.share.sessions.count(broker)
+    }
+
+    /// Records every change of the delivery of records to share groups from now on, for [`Cluster::take_share_events`].
+    pub fn log_share_events(&mut self) {
+        self.state.share.events.enable();
+    }
+
+    /// Returns the recorded changes since the last call of this function, in order.
+    pub fn take_share_events(&mut self) -> Vec<ShareEvent> {
+        self.state.share.events.take()
     }
 
     // ---------------------------------------------------------------- transactions

@@ -16,6 +16,7 @@ use crate::request::CloseReason;
 use crate::rules::{Rule, RuleId};
 use crate::sasl_config::{AcceptedToken, SaslUser};
 use crate::share_config::ShareGroupConfig;
+use crate::share_leader;
 use crate::target_assignments::TargetAssignment;
 use crate::telemetry::MetricsSubscription;
 use crate::topic_creation::{NewTopic, plan_partitions, plan_topic};
@@ -66,7 +67,7 @@ impl Cluster {
             return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
         };
         self.groups.topic_deleted(name);
-        self.share_groups.topic_deleted(id);
+        share_leader::topic_deleted(&mut self.state, id);
         for partition in topic.partitions {
             partition_changed(&mut self.state, &partition.watchers);
         }
@@ -141,6 +142,7 @@ impl Cluster {
         state.log.advance_high_watermark(i64::MAX);
         state.set_leader(leader);
         let watchers = state.watchers.clone();
+        share_leader::leaders_changed(&mut self.state);
         partition_changed(&mut self.state, &watchers);
         Ok(())
     }
@@ -340,6 +342,7 @@ impl Cluster {
                 watchers.extend(partition.watchers.iter().copied());
             }
         }
+        share_leader::leaders_changed(&mut self.state);
         partition_changed(&mut self.state, &watchers);
     }
 
@@ -382,6 +385,7 @@ impl Cluster {
         }
         state.sessions.clear();
         state.held_metadata = None;
+        self.state.share.sessions.clear(broker);
         self.close_connections(broker);
         let alive = self.state.brokers.alive();
         if self.state.brokers.controller() == broker
@@ -397,6 +401,7 @@ impl Cluster {
                 }
             }
         }
+        share_leader::leaders_changed(&mut self.state);
         partition_changed(&mut self.state, &watchers);
         self.coordinators_moved();
     }
@@ -506,9 +511,15 @@ impl Cluster {
         self.state.brokers.set_controller(broker);
     }
 
-    /// Changes the settings of share groups, which the brokers do not serve yet.
+    /// Changes the brokers' settings of share groups. Locks and sessions that have begun keep their ends.
     pub fn configure_share_groups(&mut self, change: impl FnOnce(&mut ShareGroupConfig)) {
         change(&mut self.state.config.share_groups);
+    }
+
+    /// Sets the error with which the durable state of a group's share partitions cannot be written or read; `None` ends
+    /// that. Acknowledgements fail with it, and leaders that have not loaded a share partition refuse fetches.
+    pub fn set_share_state_error(&mut self, group: &str, error: Option<ErrorCode>) {
+        self.state.share.set_write_error(group, error);
     }
 
     /// Sets the time in microseconds that followers take to copy later appends.
@@ -562,8 +573,8 @@ impl Cluster {
         }
     }
 
-    /// Sets the target assignment of a group of the consumer protocol in place of its assignor's; `None` returns to the
-    /// assignor. Topics and partitions that do not exist are left out. Applies with the next heartbeat of a member, also
+    /// Sets the target assignment of a group of the consumer protocol or of a share group in place of its assignor's; `None`
+    /// returns to the assignor. Topics and partitions that do not exist are left out. Applies with the next heartbeat of a member, also
     /// to a group that is created later.
     pub fn set_target_assignment(&mut self, group: &str, target: Option<TargetAssignment>) {
         self.state.target_assignments.set(group, target);

@@ -103,7 +103,7 @@ pub struct ClusterConfig {
     /// Leaders send consumers with a rack to a replica in that rack, as Kafka's `RackAwareReplicaSelector` does
     /// (KIP-392).
     pub rack_aware_fetch: bool,
-    /// The settings of share groups (KIP-932), which the brokers do not serve yet.
+    /// The settings of share groups (KIP-932).
     pub share_groups: ShareGroupConfig,
     /// The authentication of clients on all listeners; `None` for listeners without SASL.
     pub sasl: Option<SaslConfig>,

@@ -14,6 +14,7 @@ use crate::recorder::ClientAction;
 use crate::replication;
 use crate::request::{CloseReason, Context};
 use crate::sasl::{Admission, Intake, Token};
+use crate::share_leader;
 use crate::state::ClusterState;
 use crate::time::Time;
 use crate::timers::Timer;
@@ -85,6 +86,7 @@ impl Cluster {
         if let Some(id) = removed.delayed {
             replication::forget(&mut self.state, id);
         }
+        share_leader::connection_closed(&mut self.state, key);
     }
 
     /// Returns the number of queued requests and responses of a connection. A caller that reads from a socket should
@@ -342,6 +344,17 @@ impl Cluster {
                     group.consumer_timer_fired(state, &member, timer);
                 }
             }
+            Timer::ShareMemberSession { group, member } => {
+                if let Some(group) = self.groups.get_mut(&group) {
+                    group.share_session_due(state, &member);
+                }
+            }
+            Timer::ShareStateInitialized { group, partitions } => {
+                if let Some(group) = self.groups.get_mut(&group) {
+                    group.share_state_initialized(&partitions);
+                }
+            }
+            Timer::ShareLocks(key) => share_leader::locks_due(state, &key),
             Timer::TransactionTimeout { id } => self.transaction_coordinator().timed_out(&id),
             Timer::TransactionMarkers { id } => self.transaction_coordinator().markers_due(&id),
         }

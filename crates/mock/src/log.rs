@@ -59,6 +59,15 @@ pub(crate) struct ReadRecords {
     pub(crate) end_offset: i64,
 }
 
+/// A whole batch of the log, as [`PartitionLog::read_batches`] returns it.
+#[derive(Debug)]
+pub(crate) struct ReadableBatch<'a> {
+    pub(crate) header: &'a BatchHeader,
+    pub(crate) records: &'a Records,
+    /// The batch is a transaction marker.
+    pub(crate) is_marker: bool,
+}
+
 /// The part of a partition that all its replicas share.
 #[derive(Debug, Default)]
 pub(crate) struct PartitionLog {
@@ -216,6 +225,45 @@ impl PartitionLog {
             records: Records::from_parts(parts),
             end_offset,
         }
+    }
+
+    /// Reads the whole batches below `end` that fit into `max_bytes`, beginning with the one that contains `offset`. With
+    /// `at_least_one` the first is returned even if it does not fit.
+    pub(crate) fn read_batches(
+        &self,
+        offset: i64,
+        end: i64,
+        max_bytes: usize,
+        at_least_one: bool,
+    ) -> Vec<ReadableBatch<'_>> {
+        let mut read = Vec::new();
+        let mut left = max_bytes;
+        for batch in self.batches.range(self.batch_at(offset)..) {
+            let fits = batch.len <= left || at_least_one && read.is_empty();
+            if batch.header.base_offset >= end || !fits {
+                break;
+            }
+            left = left.saturating_sub(batch.len);
+            read.push(ReadableBatch {
+                header: &batch.header,
+                records: &batch.records,
+                is_marker: batch.marker.is_some(),
+            });
+        }
+        read
+    }
+
+    /// Returns true when a batch belongs to an aborted transaction.
+    pub(crate) fn is_aborted(&self, batch: &ReadableBatch<'_>) -> bool {
+        let header = batch.header;
+        let mut overlapping = self.transactions.aborted(header.base_offset, header.next_offset());
+        header.is_transactional()
+            && !batch.is_marker
+            && overlapping.any(|aborted| {
+                aborted.producer_id == header.producer_id
+                    && aborted.first_offset <= header.base_offset
+                    && aborted.last_offset > header.base_offset
+            })
     }
 
     /// Returns the number of readable bytes from `offset` to `end`, counted up to `enough`.

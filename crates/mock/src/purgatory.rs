@@ -8,6 +8,7 @@ use ottla_protocol::api::produce::ProduceResponse;
 use crate::fetch_session::{FetchSlot, SessionMode};
 use crate::ids::DelayedId;
 use crate::request::Context;
+use crate::share::DelayedShareFetch;
 use crate::timers::TimerId;
 
 /// The event that completes a delayed request, with the data for its response.
@@ -15,6 +16,10 @@ use crate::timers::TimerId;
 pub(crate) enum DelayedOperation {
     /// Records arrive in one of the partitions.
     Fetch(DelayedFetch),
+    /// Records become available to a member of a share group.
+    ShareFetch(DelayedShareFetch),
+    /// Nothing: a share session cannot be opened, which is answered at the deadline.
+    ShareSessionRefused,
     /// High watermarks pass the appended batches (`acks=all`).
     Produce(DelayedProduce),
     /// All members of a group join. The group holds the id.

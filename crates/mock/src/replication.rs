@@ -11,6 +11,7 @@ use crate::fetch;
 use crate::ids::{BrokerId, DelayedId};
 use crate::purgatory::{DelayedOperation, DelayedProduce};
 use crate::request::Context;
+use crate::share_leader;
 use crate::state::ClusterState;
 use crate::timers::Timer;
 use crate::topics::{Partition, TopicRef};
@@ -75,7 +76,9 @@ fn records_readable(state: &mut ClusterState, watchers: &BTreeSet<DelayedId>, [u
                 }
             }
             Some(DelayedOperation::Produce(_)) => try_complete_produce(state, id),
-            Some(DelayedOperation::JoinGroup | DelayedOperation::SyncGroup) | None => {}
+            Some(DelayedOperation::ShareFetch(_)) => share_leader::try_complete(state, id),
+            Some(DelayedOperation::ShareSessionRefused | DelayedOperation::JoinGroup | DelayedOperation::SyncGroup)
+            | None => {}
         }
     }
 }
@@ -86,7 +89,14 @@ pub(crate) fn partition_changed<'a>(state: &mut ClusterState, watchers: impl Int
         match state.purgatory.operation(id) {
             Some(DelayedOperation::Fetch(_)) => fetch::complete(state, id),
             Some(DelayedOperation::Produce(_)) => try_complete_produce(state, id),
-            Some(DelayedOperation::JoinGroup | DelayedOperation::SyncGroup) | None => {}
+            // As in Kafka, share fetches wait until their deadline.
+            Some(
+                DelayedOperation::ShareFetch(_)
+                | DelayedOperation::ShareSessionRefused
+                | DelayedOperation::JoinGroup
+                | DelayedOperation::SyncGroup,
+            )
+            | None => {}
         }
     }
 }
@@ -96,6 +106,8 @@ pub(crate) fn expire(state: &mut ClusterState, id: DelayedId) {
     match state.purgatory.operation(id) {
         Some(DelayedOperation::Fetch(_)) => fetch::complete(state, id),
         Some(DelayedOperation::Produce(_)) => expire_produce(state, id),
+        Some(DelayedOperation::ShareFetch(_)) => share_leader::expire(state, id),
+        Some(DelayedOperation::ShareSessionRefused) => share_leader::refuse_session(state, id),
         // Groups set their own timers.
         Some(DelayedOperation::JoinGroup | DelayedOperation::SyncGroup) | None => {}
     }
@@ -109,8 +121,9 @@ pub(crate) fn forget(state: &mut ClusterState, id: DelayedId) {
     match delayed.operation {
         DelayedOperation::Fetch(fetch) => state.topics.unwatch(id, fetch.watched),
         DelayedOperation::Produce(produce) => state.topics.unwatch(id, produce.watched()),
+        DelayedOperation::ShareFetch(fetch) => share_leader::forget(state, id, &fetch),
         // The group keeps the member. Completing its request has no effect then.
-        DelayedOperation::JoinGroup | DelayedOperation::SyncGroup => {}
+        DelayedOperation::ShareSessionRefused | DelayedOperation::JoinGroup | DelayedOperation::SyncGroup => {}
     }
 }
 

@@ -5,6 +5,8 @@ use ottla_protocol::api::list_offsets::ListOffsetsRequest;
 use ottla_protocol::api::metadata::MetadataRequest;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest};
+use ottla_protocol::api::share_acknowledge::ShareAcknowledgeRequest;
+use ottla_protocol::api::share_fetch::ShareFetchRequest;
 use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, Message, Reader, Uuid};
 
@@ -17,7 +19,8 @@ pub struct RequestPart {
     pub topic: String,
     /// The partition; -1 where the request names only the topic.
     pub partition: i32,
-    /// Fetch: the fetch offset. OffsetCommit: the committed offset. ListOffsets: the timestamp.
+    /// Fetch: the fetch offset. OffsetCommit: the committed offset. ListOffsets: the timestamp. ShareFetch and
+    /// ShareAcknowledge: the first acknowledged offset.
     pub offset: i64,
     /// Produce: the number of records.
     pub records: i32,
@@ -75,7 +78,7 @@ impl RequestPart {
 }
 
 /// Reads the parts of the request whose body is next in `reader`. Returns none for a malformed body, and for other APIs
-/// than Produce, Fetch, ListOffsets, Metadata and OffsetCommit.
+/// than Produce, Fetch, ListOffsets, Metadata, OffsetCommit, ShareFetch and ShareAcknowledge.
 pub(crate) fn request_parts(topics: &Topics, api: ApiKey, version: i16, reader: &Reader) -> Vec<RequestPart> {
     let name = |name: &str, id: Uuid| match name.is_empty() {
         true => topics.by_id(id).map_or_else(String::new, |t| t.name.clone()),
@@ -117,6 +120,24 @@ pub(crate) fn request_parts(topics: &Topics, api: ApiKey, version: i16, reader: 
                 let committed = topic.partitions.iter();
                 let part = |index| RequestPart::new(name.clone(), index);
                 parts.extend(committed.map(|p| part(p.partition_index).with_offset(p.committed_offset)));
+            }
+        }
+        ApiKey::SHARE_FETCH => {
+            for topic in body::<ShareFetchRequest>(reader, version).topics {
+                let name = name("", topic.topic_id);
+                parts.extend(topic.partitions.iter().map(|p| {
+                    let acknowledged = p.acknowledgement_batches.first().map_or(-1, |b| b.first_offset);
+                    RequestPart::new(name.clone(), p.partition_index).with_offset(acknowledged)
+                }));
+            }
+        }
+        ApiKey::SHARE_ACKNOWLEDGE => {
+            for topic in body::<ShareAcknowledgeRequest>(reader, version).topics {
+                let name = name("", topic.topic_id);
+                parts.extend(topic.partitions.iter().map(|p| {
+                    let acknowledged = p.acknowledgement_batches.first().map_or(-1, |b| b.first_offset);
+                    RequestPart::new(name.clone(), p.partition_index).with_offset(acknowledged)
+                }));
             }
         }
         _ => {}

@@ -1,7 +1,7 @@
 //! The settings of share groups (KIP-932).
 
-/// The settings of share groups. Names and defaults are those of Kafka's brokers. No coordinator of share groups exists
-/// here yet: the settings are stored for it.
+/// The settings of share groups. Names and defaults are those of Kafka's brokers; the settings of one group, which
+/// IncrementalAlterConfigs changes, take precedence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShareGroupConfig {
     /// `group.share.session.timeout.ms`.
@@ -14,7 +14,7 @@ pub struct ShareGroupConfig {
     pub record_lock_duration_ms: i32,
     /// `group.share.delivery.count.limit`: the number of deliveries after which a record is archived.
     pub delivery_count_limit: i32,
-    /// `group.share.partition.max.record.locks`: the maximum number of acquired records of a partition.
+    /// `group.share.partition.max.record.locks`: the maximum number of records in flight of a share partition.
     pub partition_max_record_locks: i32,
     /// `group.share.max.share.sessions`: the maximum number of share sessions of a broker.
     pub max_share_sessions: usize,
@@ -22,6 +22,12 @@ pub struct ShareGroupConfig {
     pub read_committed: bool,
     /// `share.auto.offset.reset`: the first offset of a group that reads a partition for the first time.
     pub offset_reset: ShareOffsetReset,
+    /// `share.renew.acknowledge.enable`: members may renew acquisition locks (KIP-1222).
+    pub renew_acknowledge: bool,
+    /// The time in microseconds from the heartbeat that first subscribes the group to a partition until the partition can
+    /// be assigned, because the coordinator initializes the state of the share partition. As in Kafka, that heartbeat
+    /// is answered without the partition even with 0. With `None` the partition is assigned at once.
+    pub state_initialization_us: Option<u64>,
 }
 
 /// The first offset of a share group (`share.auto.offset.reset`).
@@ -32,6 +38,8 @@ pub enum ShareOffsetReset {
     Latest,
     /// The start of the log.
     Earliest,
+    /// The first record whose timestamp is at most this number of milliseconds ago (`by_duration:`).
+    ByDuration(i64),
 }
 
 impl Default for ShareGroupConfig {
@@ -46,6 +54,8 @@ impl Default for ShareGroupConfig {
             max_share_sessions: 2000,
             read_committed: false,
             offset_reset: ShareOffsetReset::default(),
+            renew_acknowledge: true,
+            state_initialization_us: Some(0),
         }
     }
 }

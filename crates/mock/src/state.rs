@@ -10,6 +10,7 @@ use crate::coordinators::{CoordinatorKind, Coordinators};
 use crate::delegation_tokens::DelegationTokens;
 use crate::faults::Faults;
 use crate::features::Features;
+use crate::group_config::GroupConfigs;
 use crate::history::{History, JoinRecord};
 use crate::ids::{BrokerId, ConnectionKey, DelayedId};
 use crate::producer_ids::ProducerIds;
@@ -19,6 +20,8 @@ use crate::quotas::ClientQuotas;
 use crate::request::Context;
 use crate::rng::Rng;
 use crate::scram_credentials::ScramCredentials;
+use crate::share::ShareState;
+use crate::share_config::ShareGroupConfig;
 use crate::target_assignments::TargetAssignments;
 use crate::time::Time;
 use crate::timers::{Timer, Timers};
@@ -36,7 +39,9 @@ pub(crate) struct ClusterState {
     pub(crate) topics: Topics,
     pub(crate) producer_ids: ProducerIds,
     pub(crate) coordinators: Coordinators,
+    pub(crate) group_configs: GroupConfigs,
     pub(crate) target_assignments: TargetAssignments,
+    pub(crate) share: ShareState,
     pub(crate) faults: Faults,
     pub(crate) connections: Connections,
     pub(crate) purgatory: Purgatory,
@@ -61,7 +66,9 @@ impl ClusterState {
             topics: Topics::default(),
             producer_ids: ProducerIds::default(),
             coordinators: Coordinators::default(),
+            group_configs: GroupConfigs::default(),
             target_assignments: TargetAssignments::default(),
+            share: ShareState::default(),
             faults: Faults::default(),
             connections: Connections::default(),
             purgatory: Purgatory::default(),
@@ -94,6 +101,11 @@ impl ClusterState {
     /// Returns true when clients can see the topic.
     pub(crate) fn is_visible(&self, topic: &Topic) -> bool {
         topic.visible_at <= self.now
+    }
+
+    /// Returns the settings of a share group: its own, or else those of the brokers.
+    pub(crate) fn share_settings(&self, group: &str) -> ShareGroupConfig {
+        self.group_configs.share_settings(&self.config.share_groups, group)
     }
 
     // ---------------------------------------------------------------- coordinators

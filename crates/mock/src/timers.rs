@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ottla_protocol::Uuid;
 
 use crate::ids::{BrokerId, ConnectionKey, DelayedId};
+use crate::share_key::ShareKey;
 use crate::time::Time;
 
 /// The timeouts of a group member.
@@ -52,6 +53,15 @@ pub(crate) enum Timer {
         member: String,
         timer: MemberTimer,
     },
+    /// The session timeout of a member of a share group.
+    ShareMemberSession { group: String, member: String },
+    /// The state of new share partitions of a group is initialized.
+    ShareStateInitialized {
+        group: String,
+        partitions: Vec<(Uuid, i32)>,
+    },
+    /// The first acquisition lock of a share partition ends.
+    ShareLocks(ShareKey),
     /// The end of the join phase.
     JoinPhase { group: String },
     /// The end of the sync phase.

@@ -17,6 +17,7 @@ pub(crate) struct ConfigResource {
 impl ConfigResource {
     pub(crate) const TOPIC: i8 = 2;
     pub(crate) const BROKER: i8 = 4;
+    pub(crate) const GROUP: i8 = 32;
 
     pub(crate) fn new(kind: i8, name: &str) -> Self {
         let name = name.to_owned();

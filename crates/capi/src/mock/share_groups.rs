@@ -160,6 +160,7 @@ mod tests {
             max_share_sessions: 7,
             partition_max_record_locks: 8,
             offset_reset: ShareOffsetReset::Earliest,
+            ..ShareGroupConfig::default()
         };
         assert_eq!(set([1, 2, 3, 4, 1, 6, 7, 8, 1]), expected);
     }

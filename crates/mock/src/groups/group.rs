@@ -3,18 +3,20 @@
 //! A classic group of consumers becomes one of the consumer protocol when the first member of that protocol joins, and
 //! turns back when the last of them is gone. Members keep their assignments; the generation continues as the epoch.
 
-use ottla_protocol::ErrorCode;
 use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse};
 use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
+use ottla_protocol::api::share_group_heartbeat::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
 use ottla_protocol::api::sync_group::SyncGroupRequest;
 use ottla_protocol::api::txn_offset_commit::TxnOffsetCommitRequest;
 use ottla_protocol::consumer_protocol::{ConsumerProtocolAssignment, ConsumerProtocolSubscription};
+use ottla_protocol::{ErrorCode, Uuid};
 
 use super::classic::{ClassicGroup, GroupState, JoinOutcome, Member, SyncOutcome};
 use super::consumer::{ClassicMember, ConsumerGroup, ConsumerMember, PROTOCOL_TYPE, by_topic_id, encode_assignment};
 use super::offsets::CommittedOffsets;
 use super::responses::{failed_join, failed_sync};
+use super::share::{self, ShareGroup};
 use crate::config::MigrationPolicy;
 use crate::history::CommitRecord;
 use crate::ids::BrokerId;
@@ -27,6 +29,7 @@ use crate::timers::MemberTimer;
 pub(crate) enum Membership {
     Classic(ClassicGroup),
     Consumer(ConsumerGroup),
+    Share(ShareGroup),
 }
 
 /// One group.
@@ -50,6 +53,14 @@ impl Group {
         }
     }
 
+    /// Creates an empty share group.
+    pub(super) fn new_share(id: &str, coordinator: Option<BrokerId>) -> Self {
+        Self {
+            membership: Membership::Share(ShareGroup::new(id)),
+            ..Self::new(id, coordinator)
+        }
+    }
+
     pub(crate) fn membership(&self) -> &Membership {
         &self.membership
     }
@@ -58,6 +69,7 @@ impl Group {
         match &self.membership {
             Membership::Classic(group) => group.state() == GroupState::Empty,
             Membership::Consumer(group) => group.is_empty(),
+            Membership::Share(group) => group.is_empty(),
         }
     }
 
@@ -66,6 +78,7 @@ impl Group {
         match &self.membership {
             Membership::Classic(group) => group.state().name(),
             Membership::Consumer(group) => group.state_name(),
+            Membership::Share(group) => group.state_name(),
         }
     }
 
@@ -74,6 +87,7 @@ impl Group {
         match &self.membership {
             Membership::Classic(_) => "classic",
             Membership::Consumer(_) => "consumer",
+            Membership::Share(_) => "share",
         }
     }
 
@@ -81,6 +95,7 @@ impl Group {
         match &self.membership {
             Membership::Classic(group) => group.protocol_type(),
             Membership::Consumer(_) => PROTOCOL_TYPE,
+            Membership::Share(_) => share::PROTOCOL_TYPE,
         }
     }
 
@@ -95,6 +110,7 @@ impl Group {
             Membership::Consumer(group) => group
                 .members()
                 .any(|member| member.topics.iter().any(|name| name == topic)),
+            Membership::Share(group) => group.is_subscribed_to(topic),
         }
     }
 
@@ -103,6 +119,7 @@ impl Group {
         match &self.membership {
             Membership::Classic(group) => group.generation(),
             Membership::Consumer(group) => group.epoch(),
+            Membership::Share(group) => group.epoch(),
         }
     }
 
@@ -122,6 +139,10 @@ impl Group {
         let joined = match &mut self.membership {
             Membership::Classic(group) => return group.join(state, context, request),
             Membership::Consumer(group) => group.join_classic(state, context, &request),
+            Membership::Share(_) => {
+                let refused = ErrorCode::INCONSISTENT_GROUP_PROTOCOL;
+                return JoinOutcome::Respond(failed_join(context, "", refused));
+            }
         };
         JoinOutcome::Respond(match joined {
             Ok(joined) => {
@@ -146,6 +167,7 @@ impl Group {
                 let mark_synced = group.sync_classic(state, context, &request);
                 SyncOutcome::Respond(mark_synced.unwrap_or_else(|error| failed_sync(context, error)))
             }
+            Membership::Share(_) => SyncOutcome::Respond(failed_sync(context, ErrorCode::UNKNOWN_MEMBER_ID)),
         }
     }
 
@@ -159,6 +181,7 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.heartbeat(state, member, instance, generation),
             Membership::Consumer(group) => group.heartbeat_classic(state, member, instance, generation),
+            Membership::Share(_) => Err(ErrorCode::UNKNOWN_MEMBER_ID),
         }
     }
 
@@ -175,6 +198,7 @@ impl Group {
                 self.consumer_members_gone(state);
                 Ok(())
             }
+            Membership::Share(_) => Err(ErrorCode::UNKNOWN_MEMBER_ID),
         }
     }
 
@@ -200,7 +224,7 @@ impl Group {
         }
         match &mut self.membership {
             Membership::Consumer(group) => group.heartbeat(state, context, request),
-            Membership::Classic(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
+            Membership::Classic(_) | Membership::Share(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
         }
     }
 
@@ -219,6 +243,57 @@ impl Group {
         Ok(())
     }
 
+    // ---------------------------------------------------------------- share groups
+
+    /// Handles a heartbeat of a member of a share group that joins or stays.
+    ///
+    /// # Errors
+    /// GROUP_ID_NOT_FOUND for a group of another type, and those of [`ShareGroup::heartbeat`].
+    pub(super) fn share_heartbeat(
+        &mut self,
+        state: &mut ClusterState,
+        context: &Context,
+        request: &ShareGroupHeartbeatRequest,
+    ) -> Result<ShareGroupHeartbeatResponse, ErrorCode> {
+        match &mut self.membership {
+            Membership::Share(group) => group.heartbeat(state, context, request),
+            Membership::Classic(_) | Membership::Consumer(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
+        }
+    }
+
+    /// Handles a heartbeat of a member of a share group that leaves.
+    ///
+    /// # Errors
+    /// GROUP_ID_NOT_FOUND for a group of another type, UNKNOWN_MEMBER_ID.
+    pub(crate) fn share_leave(&mut self, state: &mut ClusterState, member: &str) -> Result<(), ErrorCode> {
+        match &mut self.membership {
+            Membership::Share(group) => group.leave(state, member),
+            Membership::Classic(_) | Membership::Consumer(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
+        }
+    }
+
+    /// Returns the share group, `None` for another type.
+    pub(super) fn share_mut(&mut self) -> Option<&mut ShareGroup> {
+        match &mut self.membership {
+            Membership::Share(group) => Some(group),
+            Membership::Classic(_) | Membership::Consumer(_) => None,
+        }
+    }
+
+    /// Removes a member of a share group whose session has timed out.
+    pub(crate) fn share_session_due(&mut self, state: &mut ClusterState, member: &str) {
+        if let Membership::Share(group) = &mut self.membership {
+            group.session_due(state, member);
+        }
+    }
+
+    /// Marks the state of share partitions as initialized.
+    pub(crate) fn share_state_initialized(&mut self, partitions: &[(Uuid, i32)]) {
+        if let Membership::Share(group) = &mut self.membership {
+            group.initialized(partitions);
+        }
+    }
+
     // ---------------------------------------------------------------- offsets
 
     /// Checks a commit outside of transactions.
@@ -233,6 +308,7 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.check_commit(state, member, instance, generation),
             Membership::Consumer(group) => group.check_commit(member, generation, version),
+            Membership::Share(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
         }
     }
 
@@ -247,6 +323,7 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.check_transactional_commit(state, member, instance, generation),
             Membership::Consumer(group) => group.check_transactional_commit(member, instance, generation),
+            Membership::Share(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
         }
     }
 
@@ -274,6 +351,7 @@ impl Group {
         match &self.membership {
             Membership::Classic(_) => Ok(()),
             Membership::Consumer(group) => group.check_fetch(member, epoch),
+            Membership::Share(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
         }
     }
 
@@ -288,6 +366,7 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.coordinator_moved(state),
             Membership::Consumer(group) => group.restart_timers(state),
+            Membership::Share(group) => group.restart_timers(state),
         }
     }
 
@@ -296,6 +375,7 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.restart_sessions(state),
             Membership::Consumer(group) => group.restart_timers(state),
+            Membership::Share(group) => group.restart_timers(state),
         }
     }
 
@@ -304,6 +384,7 @@ impl Group {
         match &mut self.membership {
             Membership::Classic(group) => group.discard(state),
             Membership::Consumer(group) => group.discard(state),
+            Membership::Share(group) => group.discard(state),
         }
     }
 
@@ -382,7 +463,7 @@ impl Group {
         // coordinator assumes that it has, and would never send it.
         let waits = match &self.membership {
             Membership::Consumer(group) => group.members().any(|m| m.assigned != m.target),
-            Membership::Classic(_) => false,
+            Membership::Classic(_) | Membership::Share(_) => false,
         };
         let Some(mut classic) = self.downgraded(state) else {
             return;

@@ -9,13 +9,17 @@ mod consumer;
 mod group;
 mod offsets;
 mod responses;
+mod share;
 mod views;
 
 use std::collections::BTreeMap;
 
 use ottla_protocol::ErrorCode;
+use ottla_protocol::api::share_group_heartbeat::{ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse};
 
 use crate::coordinators::CoordinatorKind;
+use crate::request::Context;
+use crate::share_leader;
 use crate::state::ClusterState;
 
 pub(crate) use classic::{ClassicGroup, GroupState, JoinOutcome, SyncOutcome};
@@ -23,6 +27,7 @@ pub(crate) use consumer::{ConsumerMember, Partitions, assignor_names, by_topic};
 pub(crate) use group::{Group, Membership};
 pub(crate) use offsets::{CommittedOffset, Committer};
 pub(crate) use responses::{failed_join, failed_sync, nullable_names};
+pub(crate) use share::{ShareGroup, ShareMember};
 pub use views::{GroupMemberView, GroupView};
 
 /// All groups, by id.
@@ -47,6 +52,45 @@ impl Groups {
             .or_insert_with(|| Group::new(id, state.coordinator(CoordinatorKind::Group, id)))
     }
 
+    /// Returns a share group.
+    pub(crate) fn share(&self, id: &str) -> Option<&ShareGroup> {
+        match self.by_id.get(id)?.membership() {
+            Membership::Share(group) => Some(group),
+            Membership::Classic(_) | Membership::Consumer(_) => None,
+        }
+    }
+
+    /// Returns a share group. Creates an empty one if there is no group of this id; `None` for a group of another type.
+    pub(crate) fn share_or_create(&mut self, state: &ClusterState, id: &str) -> Option<&mut ShareGroup> {
+        let coordinator = state.coordinator(CoordinatorKind::Group, id);
+        let group = self.by_id.entry(id.to_owned());
+        group.or_insert_with(|| Group::new_share(id, coordinator)).share_mut()
+    }
+
+    /// Handles a heartbeat of a member that joins or stays in a share group. A joining member creates the group.
+    ///
+    /// # Errors
+    /// GROUP_ID_NOT_FOUND when there is no such group or it is of another type, and those of
+    /// [`Group::share_heartbeat`].
+    pub(crate) fn share_heartbeat(
+        &mut self,
+        state: &mut ClusterState,
+        context: &Context,
+        request: &ShareGroupHeartbeatRequest,
+    ) -> Result<ShareGroupHeartbeatResponse, ErrorCode> {
+        let id = request.group_id.as_str();
+        if let Some(group) = self.by_id.get_mut(id) {
+            return group.share_heartbeat(state, context, request);
+        }
+        if request.member_epoch != 0 {
+            return Err(ErrorCode::GROUP_ID_NOT_FOUND);
+        }
+        let mut group = Group::new_share(id, state.coordinator(CoordinatorKind::Group, id));
+        let joined = group.share_heartbeat(state, context, request)?;
+        self.by_id.insert(id.to_owned(), group);
+        Ok(joined)
+    }
+
     /// Returns the groups by ascending id.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &Group)> {
         self.by_id.iter()
@@ -63,6 +107,9 @@ impl Groups {
         }
         if let Some(mut group) = self.by_id.remove(id) {
             group.discard(state);
+            if matches!(group.membership(), Membership::Share(_)) {
+                share_leader::group_deleted(state, id);
+            }
         }
         Ok(())
     }

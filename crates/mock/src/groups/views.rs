@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::classic::ClassicGroup;
 use super::consumer::{ConsumerGroup, encode_assignment};
 use super::group::{Group, Membership};
+use super::share::ShareGroup;
 use crate::topics::Topics;
 
 /// A group in its coordinator's state.
@@ -16,6 +17,8 @@ pub struct GroupView {
     pub generation: i32,
     /// The group speaks the consumer protocol.
     pub is_consumer: bool,
+    /// The group is a share group (KIP-932).
+    pub is_share: bool,
     /// The assignor in force; empty while there is none.
     pub assignor: String,
     /// The members, by ascending id.
@@ -45,11 +48,13 @@ impl GroupView {
         let (is_consumer, assignor, members) = match group.membership() {
             Membership::Classic(classic) => (false, classic.protocol_name(), classic_members(classic)),
             Membership::Consumer(consumer) => (true, consumer.assignor_name(), consumer_members(consumer, topics)),
+            Membership::Share(share) => (false, share.assignor_name(), share_members(share, topics)),
         };
         Self {
             state: group.state_name(),
             generation: group.generation(),
             is_consumer,
+            is_share: matches!(group.membership(), Membership::Share(_)),
             assignor: assignor.to_owned(),
             members,
         }
@@ -64,6 +69,18 @@ fn consumer_members(group: &ConsumerGroup, topics: &Topics) -> Vec<GroupMemberVi
         epoch: m.epoch,
         metadata: Bytes::new(),
         assignment: encode_assignment(topics, &m.held().copied().collect(), 0),
+    });
+    members.collect()
+}
+
+fn share_members(group: &ShareGroup, topics: &Topics) -> Vec<GroupMemberView> {
+    let members = group.members().map(|m| GroupMemberView {
+        id: m.id.clone(),
+        instance_id: None,
+        client_id: m.client_id.clone(),
+        epoch: m.epoch,
+        metadata: Bytes::new(),
+        assignment: encode_assignment(topics, &m.assigned, 0),
     });
     members.collect()
 }

@@ -9,7 +9,6 @@ use ottla_protocol::api::list_groups::{ListGroupsRequest, ListGroupsResponse, Li
 use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
 use crate::request::Context;
-use crate::share_groups::SHARE;
 use crate::streams_groups::STREAMS;
 
 pub(crate) struct ListGroups;
@@ -53,12 +52,10 @@ fn all_groups(cluster: &Cluster) -> impl Iterator<Item = ListedGroup> {
         group_type: group_type.to_owned(),
         ..Default::default()
     };
-    let consumers = cluster.groups.iter();
-    let consumers = consumers.filter(|(id, _)| cluster.streams_groups.get(id).is_none());
-    let share = cluster.share_groups.iter();
+    let others = cluster.groups.iter();
+    let others = others.filter(|(id, _)| cluster.streams_groups.get(id).is_none());
     let streams = cluster.streams_groups.iter();
-    consumers
+    others
         .map(move |(id, group)| listed(id, group.protocol_type(), group.state_name(), group.type_name()))
-        .chain(share.map(move |(id, group)| listed(id, SHARE, group.state_name(), SHARE)))
         .chain(streams.map(move |(id, group)| listed(id, STREAMS, &group.group_state, STREAMS)))
 }

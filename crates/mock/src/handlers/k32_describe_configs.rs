@@ -1,8 +1,9 @@
 //! DescribeConfigs (key 32), versions 1 to 4.
 //!
 //! All or the requested settings of topics (resource type 2), each with its value, its source and, if requested, its
-//! synonyms; from version 3 on with its type. Of brokers (type 4) those that the mock implements. Errors per resource:
-//! UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST for other types and unknown brokers.
+//! synonyms; from version 3 on with its type. Of brokers (type 4) those that the mock implements. Of groups (32), existing
+//! or not, those of share groups. Errors per resource: UNKNOWN_TOPIC_OR_PARTITION, INVALID_REQUEST for other types,
+//! unknown brokers and groups without a name.
 //!
 //! Omitted: documentation (version 3), which is null.
 
@@ -15,6 +16,7 @@ use ottla_protocol::api::describe_configs::{
 use super::handler::{Answer, AnswerOf, Handler};
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::group_config;
 use crate::ids::BrokerId;
 use crate::request::Context;
 use crate::topic_config::{ConfigResource, ConfigType, SETTINGS};
@@ -25,6 +27,7 @@ pub(crate) struct DescribeConfigs;
 const TOPIC_CONFIG: i8 = 1;
 const STATIC_BROKER_CONFIG: i8 = 4;
 const DEFAULT_CONFIG: i8 = 5;
+const DYNAMIC_GROUP_CONFIG: i8 = 8;
 
 impl Handler for DescribeConfigs {
     type Request = DescribeConfigsRequest;
@@ -119,6 +122,23 @@ fn describe(
                     Err(ApiError::new(ErrorCode::INVALID_REQUEST, message))
                 }
             }
+        }
+        ConfigResource::GROUP if name.is_empty() => {
+            let message = "Group name must not be empty";
+            Err(ApiError::new(ErrorCode::INVALID_REQUEST, message))
+        }
+        ConfigResource::GROUP => {
+            let overrides = cluster.state.group_configs.overrides(name);
+            let settings = cluster.state.share_settings(name);
+            let all = group_config::SETTINGS.iter().map(|setting| {
+                let source = match overrides.contains_key(setting.name) {
+                    true => DYNAMIC_GROUP_CONFIG,
+                    false => DEFAULT_CONFIG,
+                };
+                let value = group_config::value(&settings, setting);
+                one(setting.name, value, setting.kind, source, synonyms)
+            });
+            Ok(all.collect())
         }
         _ => Err(asked.unsupported()),
     }

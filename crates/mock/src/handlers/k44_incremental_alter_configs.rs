@@ -1,6 +1,7 @@
 //! IncrementalAlterConfigs (key 44), versions 0 and 1.
 //!
-//! Sets or resets single settings of topics (resource type 2), and appends to or subtracts from settings that are lists.
+//! Sets or resets single settings of topics (resource type 2) and groups (32), and appends to or subtracts from settings
+//! that are lists. A group need not exist.
 //! With `validate_only`, checks the changes without applying them.
 //!
 //! Errors per resource:
@@ -9,7 +10,7 @@
 //! - INVALID_REQUEST: another type of resource, a resource or setting that is named twice, a setting without a value, or an
 //!   unknown operation
 //!
-//! Omitted: settings of brokers, groups and client metrics.
+//! Omitted: settings of brokers and client metrics; settings of groups other than share groups.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,8 +40,17 @@ impl Handler for IncrementalAlterConfigs {
         let named: Vec<_> = request.resources.iter().map(resource).collect();
         let validate_only = request.validate_only;
         respond(context, request, |asked| {
-            resource(asked).check_named_once(&named)?;
+            let named_once = resource(asked);
+            named_once.check_named_once(&named)?;
             let state = &mut cluster.state;
+            if named_once.kind == ConfigResource::GROUP {
+                let brokers = &state.config.share_groups;
+                return state
+                    .group_configs
+                    .reconfigure(brokers, &named_once, validate_only, |overrides| {
+                        changed_group(overrides, &asked.configs)
+                    });
+            }
             state
                 .topics
                 .reconfigure(&state.config, &resource(asked), validate_only, |config| {
@@ -65,13 +75,54 @@ fn resource(asked: &AlterConfigsResource) -> ConfigResource {
     ConfigResource::new(asked.resource_type, &asked.resource_name)
 }
 
+/// Returns a group's own settings as they are after `changes`.
+fn changed_group(
+    mut overrides: BTreeMap<String, String>,
+    changes: &[AlterableConfig],
+) -> Result<BTreeMap<String, String>, ApiError> {
+    check_names(changes)?;
+    for change in changes {
+        let name = &change.name;
+        match change.config_operation {
+            SET => {
+                let value = change.value.as_deref().ok_or_else(|| no_value(name))?;
+                overrides.insert(name.clone(), value.to_owned());
+            }
+            DELETE => _ = overrides.remove(name),
+            APPEND | SUBTRACT => return Err(no_list(name)),
+            other => return Err(unknown_operation(other)),
+        }
+    }
+    Ok(overrides)
+}
+
+/// Checks that no setting is named twice.
+fn check_names(changes: &[AlterableConfig]) -> Result<(), ApiError> {
+    let names: BTreeSet<_> = changes.iter().map(|c| &c.name).collect();
+    match names.len() < changes.len() {
+        true => {
+            let message = "Error due to duplicate config keys";
+            Err(ApiError::new(ErrorCode::INVALID_REQUEST, message))
+        }
+        false => Ok(()),
+    }
+}
+
+fn no_list(name: &str) -> ApiError {
+    let message = format!("Can't change key {name} as a list because its type is not LIST.");
+    ApiError::new(ErrorCode::INVALID_CONFIG, message)
+}
+
+fn unknown_operation(operation: i8) -> ApiError {
+    ApiError::new(
+        ErrorCode::INVALID_REQUEST,
+        format!("Unknown operation type {operation}"),
+    )
+}
+
 /// Returns a topic's own settings, without the defaults, as they are after `changes`.
 fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap<String, String>, ApiError> {
-    let invalid = |message: String| ApiError::new(ErrorCode::INVALID_REQUEST, message);
-    let names: BTreeSet<_> = changes.iter().map(|c| &c.name).collect();
-    if names.len() < changes.len() {
-        return Err(invalid("Error due to duplicate config keys".into()));
-    }
+    check_names(changes)?;
     let mut overrides = config.overrides.clone();
     for AlterableConfig {
         name,
@@ -90,10 +141,7 @@ fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap
             }
             APPEND | SUBTRACT => {
                 let setting = SETTINGS.iter().find(|s| s.name == name && s.kind == ConfigType::List);
-                let setting = setting.ok_or_else(|| {
-                    let message = format!("Can't change key {name} as a list because its type is not LIST.");
-                    ApiError::new(ErrorCode::INVALID_CONFIG, message)
-                })?;
+                let setting = setting.ok_or_else(|| no_list(name))?;
                 let now = config.value(setting);
                 let mut items: Vec<&str> = now.split(',').filter(|item| !item.is_empty()).collect();
                 for item in value()?.split(',') {
@@ -104,7 +152,7 @@ fn changed(config: &TopicConfig, changes: &[AlterableConfig]) -> Result<BTreeMap
                 }
                 overrides.insert(name.clone(), items.join(","));
             }
-            other => return Err(invalid(format!("Unknown operation type {other}"))),
+            other => return Err(unknown_operation(other)),
         }
     }
     Ok(overrides)

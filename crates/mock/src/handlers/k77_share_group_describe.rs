@@ -1,21 +1,22 @@
 //! ShareGroupDescribe (key 77), version 1.
 //!
-//! State and epochs of share groups. Errors per group: INVALID_GROUP_ID, NOT_COORDINATOR, GROUP_ID_NOT_FOUND also for
-//! groups of other types.
+//! State, epochs, assignor and members of share groups (KIP-932), with each member's assignment. Errors per group:
+//! INVALID_GROUP_ID, NOT_COORDINATOR, GROUP_ID_NOT_FOUND also for groups of other types.
 //!
 //! The operations that the client may perform are returned if requested: all.
 //!
-//! Omitted: members, which share groups do not have here.
+//! Omitted: version 0, which only brokers of Kafka 4.0 served; the clients' hosts (127.0.0.1 is returned).
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::share_group_describe::{
-    DescribedGroup, ShareGroupDescribeRequest, ShareGroupDescribeResponse,
+    Assignment, DescribedGroup, Member, ShareGroupDescribeRequest, ShareGroupDescribeResponse, TopicPartitions,
 };
 
 use super::handler::{Answer, AnswerOf, Handler};
 use crate::acls::GROUP_OPERATIONS;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::groups::{ShareMember, by_topic};
 use crate::request::Context;
 
 pub(crate) struct ShareGroupDescribe;
@@ -23,7 +24,6 @@ pub(crate) struct ShareGroupDescribe;
 impl Handler for ShareGroupDescribe {
     type Request = ShareGroupDescribeRequest;
 
-    /// Kafka 4.1 has removed the early access.
     const MIN_VERSION: i16 = 1;
 
     fn handle(cluster: &mut Cluster, context: &Context, request: ShareGroupDescribeRequest) -> AnswerOf<Self> {
@@ -63,12 +63,13 @@ fn respond(
 
 fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedGroup, ApiError> {
     cluster.state.check_described_group(context.broker, id)?;
-    let group = cluster.share_groups.get(id).ok_or_else(|| not_found(cluster, id))?;
+    let group = cluster.groups.share(id).ok_or_else(|| not_found(cluster, id))?;
     Ok(DescribedGroup {
         group_state: group.state_name().to_owned(),
         group_epoch: group.epoch(),
-        assignment_epoch: group.epoch(),
-        assignor_name: "simple".to_owned(),
+        assignment_epoch: group.assignment_epoch(),
+        assignor_name: group.assignor_name().to_owned(),
+        members: group.members().map(|m| member(cluster, m)).collect(),
         ..Default::default()
     })
 }
@@ -80,4 +81,31 @@ pub(super) fn not_found(cluster: &Cluster, id: &str) -> ApiError {
         false => "not found",
     };
     ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."))
+}
+
+fn member(cluster: &Cluster, member: &ShareMember) -> Member {
+    // Topics that do not exist any more are left out.
+    let topics = by_topic(&member.assigned)
+        .into_iter()
+        .filter_map(|(topic_id, partitions)| {
+            Some(TopicPartitions {
+                topic_id,
+                topic_name: cluster.state.topics.by_id(topic_id)?.name.clone(),
+                partitions,
+                ..Default::default()
+            })
+        });
+    Member {
+        member_id: member.id.clone(),
+        rack_id: member.rack_id.clone(),
+        member_epoch: member.epoch,
+        client_id: member.client_id.clone(),
+        client_host: "/127.0.0.1".to_owned(),
+        subscribed_topic_names: member.topics.iter().cloned().collect(),
+        assignment: Assignment {
+            topic_partitions: topics.collect(),
+            ..Default::default()
+        },
+        ..Default::default()
+    }
 }

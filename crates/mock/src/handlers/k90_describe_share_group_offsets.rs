@@ -2,7 +2,7 @@
 //!
 //! The start offsets of share groups: of all partitions with a state, or of the requested ones, where a partition without a
 //! state has the offset -1. From version 1 on with the lag (KIP-1226): the records between the start offset and the high
-//! watermark. Errors per group: INVALID_GROUP_ID, NOT_COORDINATOR, GROUP_ID_NOT_FOUND; per partition
+//! watermark that can still be delivered. Errors per group: INVALID_GROUP_ID, NOT_COORDINATOR, GROUP_ID_NOT_FOUND; per partition
 //! UNKNOWN_TOPIC_OR_PARTITION.
 
 use ottla_protocol::api::describe_share_group_offsets::{
@@ -16,8 +16,9 @@ use super::handler::{Answer, AnswerOf, Handler};
 use super::k77_share_group_describe::not_found;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
+use crate::groups::by_topic;
 use crate::request::Context;
-use crate::share_groups::ShareGroup;
+use crate::share_key::ShareKey;
 
 pub(crate) struct DescribeShareGroupOffsets;
 
@@ -72,7 +73,7 @@ fn describe(
 ) -> Result<Topics, ApiError> {
     let id = &asked.group_id;
     cluster.state.check_described_group(context.broker, id)?;
-    let group = cluster.share_groups.get(id).ok_or_else(|| not_found(cluster, id))?;
+    let group = cluster.groups.share(id).ok_or_else(|| not_found(cluster, id))?;
     let topics: Vec<(String, Uuid, Vec<i32>)> = match &asked.topics {
         Some(topics) => {
             let topic = |name: &String| cluster.state.topics.id_of(name).unwrap_or_default();
@@ -83,13 +84,16 @@ fn describe(
         }
         None => {
             let named = |(id, partitions)| Some((cluster.state.topics.by_id(id)?.name.clone(), id, partitions));
-            group.topics().filter_map(named).collect()
+            by_topic(group.initialized_partitions())
+                .into_iter()
+                .filter_map(named)
+                .collect()
         }
     };
     let topic = |(topic_name, topic_id, partitions): (String, Uuid, Vec<i32>)| DescribeShareGroupOffsetsResponseTopic {
         partitions: partitions
             .iter()
-            .map(|index| partition(cluster, group, topic_id, *index))
+            .map(|index| partition(cluster, id, topic_id, *index))
             .collect(),
         topic_name,
         topic_id,
@@ -98,12 +102,7 @@ fn describe(
     Ok(topics.into_iter().map(topic).collect())
 }
 
-fn partition(
-    cluster: &Cluster,
-    group: &ShareGroup,
-    topic: Uuid,
-    index: i32,
-) -> DescribeShareGroupOffsetsResponsePartition {
+fn partition(cluster: &Cluster, group: &str, topic: Uuid, index: i32) -> DescribeShareGroupOffsetsResponsePartition {
     let empty = DescribeShareGroupOffsetsResponsePartition {
         partition_index: index,
         start_offset: -1,
@@ -122,12 +121,19 @@ fn partition(
             ..empty
         };
     };
-    match group.partition(topic, index) {
+    let entry = cluster.state.share.entry(&ShareKey::new(group, (topic, index)));
+    let persisted = entry.map(|entry| &entry.persisted);
+    match persisted.and_then(|p| Some((p, p.start_offset()?))) {
         None => empty,
-        Some(state) => DescribeShareGroupOffsetsResponsePartition {
-            start_offset: state.start_offset,
-            leader_epoch: state.leader_epoch,
-            lag: (found.log.high_watermark() - state.start_offset).max(0),
+        Some((persisted, start_offset)) => DescribeShareGroupOffsetsResponsePartition {
+            start_offset,
+            leader_epoch: persisted.leader_epoch(),
+            lag: found
+                .log
+                .high_watermark()
+                .saturating_sub(start_offset)
+                .saturating_sub(persisted.completed())
+                .max(0),
             ..empty
         },
     }

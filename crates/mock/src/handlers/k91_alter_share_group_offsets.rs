@@ -15,6 +15,8 @@ use super::k77_share_group_describe::not_found;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::request::Context;
+use crate::share_key::ShareKey;
+use crate::share_leader;
 
 pub(crate) struct AlterShareGroupOffsets;
 
@@ -26,7 +28,9 @@ impl Handler for AlterShareGroupOffsets {
             return failed(context, error);
         }
         let group = request.group_id;
-        cluster.share_groups.get_or_create(&group).bump_epoch();
+        if let Some(group) = cluster.groups.share_or_create(&cluster.state, &group) {
+            group.bump_epoch();
+        }
         let responses = request.topics.into_iter().map(|topic| alter(cluster, &group, topic));
         Answer::Respond(AlterShareGroupOffsetsResponse {
             responses: responses.collect(),
@@ -51,7 +55,7 @@ fn failed(context: &Context, error: ApiError) -> Answer<AlterShareGroupOffsetsRe
 
 fn check(cluster: &Cluster, context: &Context, id: &str) -> Result<(), ApiError> {
     cluster.state.check_described_group(context.broker, id)?;
-    match cluster.share_groups.get(id) {
+    match cluster.groups.share(id) {
         Some(group) if !group.is_empty() => Err(ErrorCode::NON_EMPTY_GROUP.into()),
         None if cluster.group_exists(id) => Err(not_found(cluster, id)),
         _ => Ok(()),
@@ -64,18 +68,22 @@ fn alter(
     topic: AlterShareGroupOffsetsRequestTopic,
 ) -> AlterShareGroupOffsetsResponseTopic {
     let topic_id = cluster.state.topics.id_of(&topic.topic_name).unwrap_or_default();
-    let partition = |asked: &AlterShareGroupOffsetsRequestPartition| {
+    let mut partition = |asked: &AlterShareGroupOffsetsRequestPartition| {
         let index = asked.partition_index;
         let known = cluster
             .state
             .topics
             .by_id(topic_id)
-            .and_then(|topic| topic.partition(index));
+            .and_then(|topic| topic.partition(index))
+            .map(|_| ());
         let error = match known {
             None => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
             Some(_) => {
-                let group = cluster.share_groups.get_or_create(group);
-                group.initialize(topic_id, index, asked.start_offset);
+                let key = ShareKey::new(group, (topic_id, index));
+                share_leader::set_start_offset(&mut cluster.state, &key, asked.start_offset);
+                if let Some(group) = cluster.groups.share_or_create(&cluster.state, group) {
+                    group.initialized(&[key.id()]);
+                }
                 ErrorCode::NONE
             }
         };
@@ -87,7 +95,7 @@ fn alter(
         }
     };
     AlterShareGroupOffsetsResponseTopic {
-        partitions: topic.partitions.iter().map(partition).collect(),
+        partitions: topic.partitions.iter().map(&mut partition).collect(),
         topic_name: topic.topic_name,
         topic_id,
         ..Default::default()

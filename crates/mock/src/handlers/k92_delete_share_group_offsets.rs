@@ -14,6 +14,7 @@ use super::k77_share_group_describe::not_found;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::request::Context;
+use crate::share_leader;
 
 pub(crate) struct DeleteShareGroupOffsets;
 
@@ -49,7 +50,7 @@ fn failed(context: &Context, error: ApiError) -> Answer<DeleteShareGroupOffsetsR
 
 fn check(cluster: &Cluster, context: &Context, id: &str) -> Result<(), ApiError> {
     cluster.state.check_described_group(context.broker, id)?;
-    match cluster.share_groups.get(id).map(|group| group.is_empty()) {
+    match cluster.groups.share(id).map(|group| group.is_empty()) {
         None => Err(not_found(cluster, id)),
         Some(false) => Err(ErrorCode::NON_EMPTY_GROUP.into()),
         Some(true) => Ok(()),
@@ -62,8 +63,9 @@ fn delete(
     topic: DeleteShareGroupOffsetsRequestTopic,
 ) -> DeleteShareGroupOffsetsResponseTopic {
     let id = cluster.state.topics.id_of(&topic.topic_name);
-    let group = cluster.share_groups.get_mut(group);
-    let is_deleted = id.zip(group).is_some_and(|(id, group)| group.forget_topic(id));
+    let found = cluster.groups.share_or_create(&cluster.state, group);
+    let is_initialized = id.zip(found).is_some_and(|(id, found)| found.forget_topic(id));
+    let is_deleted = id.is_some_and(|id| share_leader::forget_offsets(&mut cluster.state, group, id)) || is_initialized;
     let error = match is_deleted {
         true => ErrorCode::NONE,
         false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,

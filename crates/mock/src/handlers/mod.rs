@@ -64,7 +64,10 @@ mod k69_consumer_group_describe;
 mod k71_get_telemetry_subscriptions;
 mod k72_push_telemetry;
 mod k74_list_config_resources;
+mod k76_share_group_heartbeat;
 mod k77_share_group_describe;
+mod k78_share_fetch;
+mod k79_share_acknowledge;
 mod k80_add_raft_voter;
 mod k81_remove_raft_voter;
 mod k89_streams_group_describe;
@@ -135,7 +138,10 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),
     Api::of::<k71_get_telemetry_subscriptions::GetTelemetrySubscriptions>(),
     Api::of::<k72_push_telemetry::PushTelemetry>(),
+    Api::of::<k76_share_group_heartbeat::ShareGroupHeartbeat>(),
     Api::of::<k77_share_group_describe::ShareGroupDescribe>(),
+    Api::of::<k78_share_fetch::ShareFetch>(),
+    Api::of::<k79_share_acknowledge::ShareAcknowledge>(),
     Api::of::<k89_streams_group_describe::StreamsGroupDescribe>(),
     Api::of::<k90_describe_share_group_offsets::DescribeShareGroupOffsets>(),
     Api::of::<k91_alter_share_group_offsets::AlterShareGroupOffsets>(),

@@ -16,6 +16,7 @@ mod records;
 mod rules;
 mod sasl;
 mod security;
+mod share;
 mod share_groups;
 mod tcp_server;
 mod telemetry;
