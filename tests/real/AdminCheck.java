@@ -1,6 +1,7 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -9,7 +10,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutionException;
@@ -40,6 +40,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.admin.UserScramCredentialAlteration;
 import org.apache.kafka.clients.admin.UserScramCredentialDeletion;
 import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.IsolationLevel;
@@ -58,6 +59,7 @@ import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourcePatternFilter;
 import org.apache.kafka.common.resource.ResourceType;
+import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
  * Calls Kafka's own admin client as standard input says, and prints the results: the counterpart of admin_client.c, with its
@@ -65,15 +67,17 @@ import org.apache.kafka.common.resource.ResourceType;
  */
 public class AdminCheck {
     private final Admin admin;
+    private final Map<String, Object> properties;
     private Map<String, String> options;
     private List<String> arguments;
 
-    private AdminCheck(Admin admin) {
+    private AdminCheck(Admin admin, Map<String, Object> properties) {
         this.admin = admin;
+        this.properties = properties;
     }
 
     public static void main(String[] args) throws Exception {
-        Properties properties = new Properties();
+        Map<String, Object> properties = new HashMap<>();
         properties.put("bootstrap.servers", args[0]);
         for (int i = 1; i < args.length; i++) {
             String[] pair = args[i].split("=", 2);
@@ -82,7 +86,7 @@ public class AdminCheck {
         ObjectMapper json = new ObjectMapper();
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         try (Admin admin = Admin.create(properties)) {
-            AdminCheck check = new AdminCheck(admin);
+            AdminCheck check = new AdminCheck(admin, properties);
             for (String line; (line = input.readLine()) != null;) {
                 System.out.println(json.writeValueAsString(check.serve(line.split("\t", -1))));
             }
@@ -139,6 +143,7 @@ public class AdminCheck {
             case "DeleteAcls" -> deleteAcls();
             case "DescribeUserScramCredentials" -> describeScram();
             case "AlterUserScramCredentials" -> alterScram();
+            case "JoinShareGroup" -> joinShareGroup();
             default -> throw new IllegalArgumentException(operation);
         };
     }
@@ -337,8 +342,7 @@ public class AdminCheck {
     }
 
     private static Map<String, Object> resourceRow(ConfigResource resource) {
-        String type = resource.type().name();
-        return row("type", type.charAt(0) + type.substring(1).toLowerCase(), "name", resource.name());
+        return row("type", resource.type().name(), "name", resource.name());
     }
 
     private List<Object> incrementalAlterConfigs() throws Exception {
@@ -506,6 +510,17 @@ public class AdminCheck {
             rows.add(row("group", entry.getKey(), "code", 0, "text", null, "partitions", partitions));
         }
         return rows;
+    }
+
+    /** Creates a share group, the first argument, by a member that subscribes to the second. */
+    private List<Object> joinShareGroup() {
+        Map<String, Object> own = new HashMap<>(properties);
+        own.put("group.id", arguments.get(0));
+        try (var member = new KafkaShareConsumer<>(own, new StringDeserializer(), new StringDeserializer())) {
+            member.subscribe(List.of(arguments.get(1)));
+            member.poll(Duration.ofSeconds(2));
+        }
+        return List.of();
     }
 
     // ---- access control entries

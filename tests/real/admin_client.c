@@ -7,7 +7,7 @@
  *
  *   {"id": ID, "operation": OPERATION, "code": ERROR, "text": TEXT, "ms": TIME, "cpu_us": TIME, "rows": [...]}
  *
- * with rows unless the call failed as a whole. The operation "Statistics" is answered with the next statistics of the
+ * with rows unless the call failed as a whole. An error of the client itself has the id null. The operation "Statistics" is answered with the next statistics of the
  * client; statistics.interval.ms must be set. Ends when the input has ended and every call has its result. Exit status 2 for
  * bad input.
  *
@@ -148,11 +148,20 @@ static void print_statistics(const char *statistics) {
     open_calls--;
 }
 
+static void print_client_error(rd_kafka_event_t *event) {
+    json_open(NULL, '{');
+    json_null("id");
+    json_int("code", rd_kafka_event_error(event));
+    json_str("text", rd_kafka_event_error_string(event));
+    json_close('}');
+    json_end();
+}
+
 static void on_event(rd_kafka_event_t *event) {
     if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_STATS)
         print_statistics(rd_kafka_event_stats(event));
     else if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR)
-        fprintf(stderr, "error %s: %s\n", rd_kafka_err2name(rd_kafka_event_error(event)), rd_kafka_event_error_string(event));
+        print_client_error(event);
     else if (rd_kafka_event_opaque(event) != NULL)
         print_result(rd_kafka_event_opaque(event), event);
     rd_kafka_event_destroy(event);

@@ -90,7 +90,7 @@ static void print_resources(const rd_kafka_ConfigResource_t **resources, size_t 
         json_str("name", rd_kafka_ConfigResource_name(resources[i]));
         json_int("code", rd_kafka_ConfigResource_error(resources[i]));
         json_str("text", rd_kafka_ConfigResource_error_string(resources[i]));
-        if (has_entries) {
+        if (has_entries && !rd_kafka_ConfigResource_error(resources[i])) {
             json_open("entries", '{');
             for (size_t e = 0; e < entry_cnt; e++)
                 print_entry(entries[e]);

@@ -195,14 +195,15 @@ static void print_describe_groups(rd_kafka_event_t *event) {
         print_error(error);
         if (rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR_NO_ERROR) {
             const rd_kafka_Node_t *coordinator = rd_kafka_ConsumerGroupDescription_coordinator(groups[i]);
+            const rd_kafka_AclOperation_t *operations =
+                rd_kafka_ConsumerGroupDescription_authorized_operations(groups[i], &operation_cnt);
             json_int("simple", rd_kafka_ConsumerGroupDescription_is_simple_consumer_group(groups[i]));
             json_str("assignor", rd_kafka_ConsumerGroupDescription_partition_assignor(groups[i]));
             json_str("state", rd_kafka_consumer_group_state_name(rd_kafka_ConsumerGroupDescription_state(groups[i])));
             json_str("type", rd_kafka_consumer_group_type_name(rd_kafka_ConsumerGroupDescription_type(groups[i])));
             json_int("coordinator", coordinator ? rd_kafka_Node_id(coordinator) : -1);
             print_members(groups[i]);
-            print_operations(rd_kafka_ConsumerGroupDescription_authorized_operations(groups[i], &operation_cnt),
-                             operation_cnt);
+            print_operations(operations, operation_cnt);
         }
         json_close('}');
     }

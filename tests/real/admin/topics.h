@@ -164,6 +164,15 @@ static void print_partitions(const rd_kafka_TopicDescription_t *topic) {
     json_close(']');
 }
 
+/* Writes an id as Kafka does, by the alphabet of base64 that is safe in URLs. */
+static void print_id(const char *key, const rd_kafka_Uuid_t *id) {
+    char text[64];
+    snprintf(text, sizeof(text), "%s", rd_kafka_Uuid_base64str(id));
+    for (char *c = text; *c; c++)
+        *c = *c == '+' ? '-' : *c == '/' ? '_' : *c;
+    json_str(key, text);
+}
+
 static void print_describe_topics(rd_kafka_event_t *event) {
     size_t cnt = 0, operation_cnt = 0;
     const rd_kafka_TopicDescription_t **topics =
@@ -174,10 +183,12 @@ static void print_describe_topics(rd_kafka_event_t *event) {
         json_str("topic", rd_kafka_TopicDescription_name(topics[i]));
         print_error(error);
         if (rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            json_str("id", rd_kafka_Uuid_base64str(rd_kafka_TopicDescription_topic_id(topics[i])));
+            print_id("id", rd_kafka_TopicDescription_topic_id(topics[i]));
             json_int("internal", rd_kafka_TopicDescription_is_internal(topics[i]));
             print_partitions(topics[i]);
-            print_operations(rd_kafka_TopicDescription_authorized_operations(topics[i], &operation_cnt), operation_cnt);
+            const rd_kafka_AclOperation_t *operations =
+                rd_kafka_TopicDescription_authorized_operations(topics[i], &operation_cnt);
+            print_operations(operations, operation_cnt);
         }
         json_close('}');
     }
@@ -193,6 +204,8 @@ static void print_describe_cluster(rd_kafka_event_t *event) {
     const rd_kafka_DescribeCluster_result_t *result = rd_kafka_event_DescribeCluster_result(event);
     const rd_kafka_Node_t **nodes                   = rd_kafka_DescribeCluster_result_nodes(result, &cnt);
     const rd_kafka_Node_t *controller               = rd_kafka_DescribeCluster_result_controller(result);
+    const rd_kafka_AclOperation_t *operations =
+        rd_kafka_DescribeCluster_result_authorized_operations(result, &operation_cnt);
     json_open(NULL, '{');
     json_str("cluster", rd_kafka_DescribeCluster_result_cluster_id(result));
     json_int("controller", controller ? rd_kafka_Node_id(controller) : -1);
@@ -206,7 +219,7 @@ static void print_describe_cluster(rd_kafka_event_t *event) {
         json_close('}');
     }
     json_close(']');
-    print_operations(rd_kafka_DescribeCluster_result_authorized_operations(result, &operation_cnt), operation_cnt);
+    print_operations(operations, operation_cnt);
     json_close('}');
 }
 
