@@ -5,7 +5,7 @@ import subprocess
 import time
 import unittest
 
-import admin
+import admin_calls
 import groups
 import kafka
 import sasl
@@ -45,7 +45,7 @@ class OnKafka(unittest.TestCase):
         support.need_program("kcat")
         support.need_program("javac")
         cls.kafka = support.cluster(3, listeners=listeners, config=CONFIG)
-        cls.ours, cls.java = admin.Ours(cls.kafka.bootstrap), admin.Java(cls.kafka.bootstrap)
+        cls.ours, cls.java = admin_calls.Ours(cls.kafka.bootstrap), admin_calls.Java(cls.kafka.bootstrap)
         cls.addClassCleanup(cls.end)
 
     @classmethod
@@ -57,7 +57,8 @@ class OnKafka(unittest.TestCase):
     def same(self, operation, *arguments, **options):
         """Makes a call with both clients, whose results must be the same; returns ours."""
         ours, java = self.ours.call(operation, *arguments, **options), self.java.call(operation, *arguments, **options)
-        self.assertEqual(admin.comparable(ours), admin.comparable(java), f"{operation} {arguments}:\n{ours}\n{java}")
+        both = [admin_calls.comparable(result) for result in (ours, java)]
+        self.assertEqual(*both, f"{operation} {arguments}:\n{ours}\n{java}")
         return ours
 
     def does(self, operation, *arguments, client=None, **options):
@@ -93,11 +94,11 @@ class Topics(OnKafka):
     def test_topics_are_created_described_and_deleted(self):
         one, two, three = (support.topic_name("admin-topic") for _ in range(3))
         made = [f"{one}|4|3", f"{two}|2|a1.2/2.3|retention.ms=5000|cleanup.policy=compact,delete"]
-        self.assertEqual(admin.codes(self.ours.call("CreateTopics", *made, f"{three}|1|9", "bad topic|1|1", f"{three}x|1|1|x=1")),
-                         [0, 0, INVALID_REPLICATION, INVALID_TOPIC, INVALID_CONFIG])
+        result = self.ours.call("CreateTopics", *made, f"{three}|1|9", "bad topic|1|1", f"{three}x|1|1|x=1")
+        self.assertEqual(admin_calls.codes(result), [0, 0, INVALID_REPLICATION, INVALID_TOPIC, INVALID_CONFIG])
         for topic, count in ((one, 4), (two, 2)):
             self.kafka.create_topic(topic, count)
-        found = admin.rows_by("topic", self.same("DescribeTopics", one, two, three, authorized=1))
+        found = admin_calls.rows_by("topic", self.same("DescribeTopics", one, two, three, authorized=1))
         self.assertEqual([p["replicas"] for p in found[two]["partitions"]], [[1, 2], [2, 3]])
         self.assertEqual((len(found[one]["partitions"]), found[three]["code"]), (4, UNKNOWN_TOPIC))
         self.same("DescribeConfigs", f"topic|{two}")
@@ -105,9 +106,10 @@ class Topics(OnKafka):
         self.assertIn(f"Topic: {one}", text)
         self.assertRegex(text, rf"{two}\s.*PartitionCount: 2\s.*cleanup.policy=compact,delete,retention.ms=5000|"
                                rf"{two}\s.*retention.ms=5000,cleanup.policy=compact,delete")
-        self.assertEqual(admin.codes(self.same("CreateTopics", f"{one}|1|1", "bad topic|1|1")), [TOPIC_EXISTS, INVALID_TOPIC])
-        self.assertEqual(admin.codes(self.ours.call("DeleteTopics", one, three, two)), [0, UNKNOWN_TOPIC, 0])
-        self.eventually(lambda: admin.codes(self.java.call("DescribeTopics", one, two)) == [UNKNOWN_TOPIC] * 2, "deleted")
+        again = self.same("CreateTopics", f"{one}|1|1", "bad topic|1|1")
+        self.assertEqual(admin_calls.codes(again), [TOPIC_EXISTS, INVALID_TOPIC])
+        self.assertEqual(admin_calls.codes(self.ours.call("DeleteTopics", one, three, two)), [0, UNKNOWN_TOPIC, 0])
+        self.eventually(lambda: admin_calls.codes(self.java.call("DescribeTopics", one, two)) == 2 * [UNKNOWN_TOPIC], "deleted")
 
     def test_topics_of_java_are_seen(self):
         name = support.topic_name("admin-java")
@@ -115,20 +117,20 @@ class Topics(OnKafka):
         self.kafka.create_topic(name, 3)
         self.same("DescribeTopics", name)
         self.does("DeleteTopics", name, client=self.java)
-        self.eventually(lambda: admin.codes(self.ours.call("DescribeTopics", name)) == [UNKNOWN_TOPIC], "deleted")
+        self.eventually(lambda: admin_calls.codes(self.ours.call("DescribeTopics", name)) == [UNKNOWN_TOPIC], "deleted")
 
     def test_validation_creates_nothing(self):
         name = support.topic_name("admin-not")
-        self.assertEqual(admin.codes(self.same("CreateTopics", f"{name}|3|2", f"{name}y|1|9", validate=1)),
+        self.assertEqual(admin_calls.codes(self.same("CreateTopics", f"{name}|3|2", f"{name}y|1|9", validate=1)),
                          [0, INVALID_REPLICATION])
-        self.assertEqual(admin.codes(self.same("DescribeTopics", name)), [UNKNOWN_TOPIC])
+        self.assertEqual(admin_calls.codes(self.same("DescribeTopics", name)), [UNKNOWN_TOPIC])
 
     def test_partitions_are_added(self):
         one, two = self.topic("more"), self.topic("fewer", 4)
-        self.assertEqual(admin.codes(self.ours.call("CreatePartitions", f"{one}|5", f"{two}|3", "nope|2")),
+        self.assertEqual(admin_calls.codes(self.ours.call("CreatePartitions", f"{one}|5", f"{two}|3", "nope|2")),
                          [0, INVALID_PARTITIONS, UNKNOWN_TOPIC])
         self.kafka.create_topic(one, 5)
-        found = admin.rows_by("topic", self.same("DescribeTopics", one, two))
+        found = admin_calls.rows_by("topic", self.same("DescribeTopics", one, two))
         self.assertEqual([len(found[topic]["partitions"]) for topic in (one, two)], [5, 4])
         self.same("CreatePartitions", f"{two}|3", "nope|2")
 
@@ -137,7 +139,7 @@ class Topics(OnKafka):
         self.assertEqual([node["id"] for node in row["nodes"]], [1, 2, 3])
         # Brokers name any broker, which forwards to the controller.
         self.assertLessEqual({row.pop("controller"), java.pop("controller")}, {1, 2, 3})
-        self.assertEqual(admin.in_order(row), admin.in_order(java))
+        self.assertEqual(admin_calls.in_order(row), admin_calls.in_order(java))
         self.assertGreater(len(row["operations"]), 5)
         self.assertIsNone(self.does("DescribeCluster")[0]["operations"])
 
@@ -171,7 +173,7 @@ class Topics(OnKafka):
         self.assertGreaterEqual(row["timestamp"], between)
         self.assertEqual((empty["offset"], empty["timestamp"]), (-1, -1))
         # Java looks for such a partition until its deadline.
-        self.assertEqual(admin.codes(self.ours.call("ListOffsets", f"{topic}|0|-1", f"{topic}|7|-1", "nope|0|-1")),
+        self.assertEqual(admin_calls.codes(self.ours.call("ListOffsets", f"{topic}|0|-1", f"{topic}|7|-1", "nope|0|-1")),
                          [0, UNKNOWN_PARTITION, UNKNOWN_TOPIC])
         text = self.tool("org.apache.kafka.tools.GetOffsetShell", "--topic", topic)
         ours = [f"{topic}:{row['partition']}:{row['offset']}" for row in self.does("ListOffsets", f"{topic}|0-2|-1")]
@@ -233,9 +235,10 @@ class Settings(OnKafka):
                   "broker|2|=broker.rack=a")
         for operation, change in (("DescribeConfigs", "broker|9"), ("IncrementalAlterConfigs", "broker|9|=num.io.threads=2")):
             result = self.ours.call(operation, change, timeout=2000)
-            self.assertEqual((result["code"], result["text"]), (TIMED_OUT, "Failed while waiting for broker 9: Local: Timed out"))
+            reason = "Failed while waiting for broker 9: Local: Timed out"
+            self.assertEqual((result["code"], result["text"]), (TIMED_OUT, reason))
         self.same("DescribeConfigs", f"topic|{topic}x")
-        self.assertEqual(admin.codes(self.ours.call("AlterConfigs", f"topic|{topic}|x=1")), [INVALID_CONFIG])
+        self.assertEqual(admin_calls.codes(self.ours.call("AlterConfigs", f"topic|{topic}|x=1")), [INVALID_CONFIG])
 
 
 class Groups(OnKafka):
@@ -263,8 +266,8 @@ class Groups(OnKafka):
         self.assertEqual(self.offsets(one), {one: {1: 20}})
         self.does("DeleteConsumerGroupOffsets", f"{one}|{topic}:1", client=self.java)
         self.eventually(lambda: self.offsets(one) == {one: {}}, "Java's deletion")
-        self.assertEqual(admin.codes(self.ours.call("DeleteGroups", two, none)), [0, GROUP_NOT_FOUND])
-        self.assertEqual(admin.codes(self.java.call("DescribeConsumerGroups", two)), [GROUP_NOT_FOUND])
+        self.assertEqual(admin_calls.codes(self.ours.call("DeleteGroups", two, none)), [0, GROUP_NOT_FOUND])
+        self.assertEqual(admin_calls.codes(self.java.call("DescribeConsumerGroups", two)), [GROUP_NOT_FOUND])
 
     @contextlib.contextmanager
     def members(self, topic, *properties):
@@ -293,7 +296,7 @@ class Groups(OnKafka):
             self.assertGreater(len(row["operations"]), 2)
             (row,) = self.listed(group)
             self.assertEqual((row["state"], row["type"].lower()), ("Stable", protocol))
-            self.assertEqual(admin.codes(self.same("DeleteGroups", group)), [NON_EMPTY_GROUP])
+            self.assertEqual(admin_calls.codes(self.same("DeleteGroups", group)), [NON_EMPTY_GROUP])
             for operation, code in (("AlterConsumerGroupOffsets", UNKNOWN_MEMBER), ("DeleteConsumerGroupOffsets", SUBSCRIBED)):
                 for client in (self.ours, self.java):
                     (row,) = client.call(operation, f"{group}|{topic}:0:1")["rows"]
@@ -303,7 +306,7 @@ class Groups(OnKafka):
         self.assertEqual(self.listed(group, states="Stable"), [])
         self.assertEqual(len(self.listed(group, states="Stable,Empty", types=protocol.capitalize())), 1)
         self.assertEqual(self.listed(group, types="Classic" if protocol == "consumer" else "Consumer"), [])
-        self.assertEqual(admin.codes(self.ours.call("DeleteGroups", group)), [0])
+        self.assertEqual(admin_calls.codes(self.ours.call("DeleteGroups", group)), [0])
         self.assertEqual(self.listed(group), [])
 
     def listed(self, group, **options):
@@ -330,7 +333,7 @@ class Groups(OnKafka):
         """The group is dead as in librdkafka, and not found as in Java."""
         (row,) = self.does("DescribeConsumerGroups", group)
         self.assertEqual((row["state"], row["members"]), ("Dead", []))
-        self.assertEqual(admin.codes(self.java.call("DescribeConsumerGroups", group)), [GROUP_NOT_FOUND])
+        self.assertEqual(admin_calls.codes(self.java.call("DescribeConsumerGroups", group)), [GROUP_NOT_FOUND])
 
 
 class Security(OnKafka):
@@ -349,8 +352,8 @@ class Security(OnKafka):
         self.assertEqual(len(self.listed(TOPIC, f"{name}-x", LITERAL, "", "", ANY, ANY)), 1)
         self.assertEqual(len(self.listed(ANY, name, ANY, "", "", ANY, ANY)), 2)
         text = self.tool("org.apache.kafka.tools.AclCommand", "--list")
-        self.assertRegex(text, rf"(?s)name={name}, patternType=PREFIXED\)`:\s+\(principal=User:two, host=10.0.0.1, operation=WRITE, "
-                               "permissionType=DENY")
+        self.assertRegex(text, rf"(?s)name={name}, patternType=PREFIXED\)`:\s+\(principal=User:two, host=10.0.0.1, "
+                               "operation=WRITE, permissionType=DENY")
         rows = self.does("DeleteAcls", f"{ANY}|{name}|{ANY}|||{ANY}|{ANY}", f"{TOPIC}|nope|{LITERAL}|||{ANY}|{ANY}")
         self.assertEqual([len(row["acls"]) for row in rows], [2, 0])
         time.sleep(0.3)
@@ -362,7 +365,7 @@ class Security(OnKafka):
     def login(self, mechanism, user, password):
         """Returns the error code of a call by a user."""
         own = sasl.by_password(mechanism, user, password)
-        session = admin.Ours(self.kafka.bootstrap_of("SASL"), "security.protocol=sasl_plaintext", *own)
+        session = admin_calls.Ours(self.kafka.bootstrap_of("SASL"), "security.protocol=sasl_plaintext", *own)
         try:
             return session.call("DescribeCluster", timeout=3000)["code"]
         finally:
@@ -399,8 +402,8 @@ class Security(OnKafka):
         self.addCleanup(self.does, "DeleteAcls", f"{ANY}||{ANY}|User:{user}||{ANY}|{ANY}")
         time.sleep(0.5)
         address = self.kafka.bootstrap_of("SASL")
-        ours = admin.Ours(address, "security.protocol=sasl_plaintext", *sasl.by_password("SCRAM-SHA-256", user, secret))
-        java = admin.Java(address, "security.protocol=SASL_PLAINTEXT", "sasl.mechanism=SCRAM-SHA-256", (
+        ours = admin_calls.Ours(address, "security.protocol=sasl_plaintext", *sasl.by_password("SCRAM-SHA-256", user, secret))
+        java = admin_calls.Java(address, "security.protocol=SASL_PLAINTEXT", "sasl.mechanism=SCRAM-SHA-256", (
             f'sasl.jaas.config={sasl.MODULES}.scram.ScramLoginModule required username="{user}" password="{secret}";'))
         try:
             self.check_denied(ours, java, topic, group)
@@ -434,9 +437,9 @@ class Security(OnKafka):
         for call, code in calls.items():
             with self.subTest(call=call):
                 own, theirs = ours.call(*call), java.call(*call)
-                self.assertIn(admin.codes(own), (code, [code]), own)
-                self.assertEqual(admin.codes(own) if own["code"] == 0 else [own["code"]],
-                                 admin.codes(theirs) if theirs["code"] == 0 else [theirs["code"]], theirs)
+                self.assertIn(admin_calls.codes(own), (code, [code]), own)
+                self.assertEqual(admin_calls.codes(own) if own["code"] == 0 else [own["code"]],
+                                 admin_calls.codes(theirs) if theirs["code"] == 0 else [theirs["code"]], theirs)
         # The group has the error, of a deletion the call; in Java each partition has it.
         (row,) = ours.call("AlterConsumerGroupOffsets", f"{group}|{topic}:0:1")["rows"]
         self.assertEqual((row["code"], row["partitions"]), (GROUP_DENIED, []))
@@ -460,7 +463,7 @@ class Elections(OnKafka):
     def test_leaders_are_elected(self):
         topic = self.topic("election", 1, "a1.2", "min.insync.replicas=1")
         place = f"{topic}|0"
-        self.assertEqual(admin.codes(self.same("ElectLeaders", "preferred", place, f"{topic}|5")),
+        self.assertEqual(admin_calls.codes(self.same("ElectLeaders", "preferred", place, f"{topic}|5")),
                          [ELECTION_NOT_NEEDED, UNKNOWN_TOPIC])
         # Broker 2 leaves the in-sync replicas, and then the leader stops.
         self.kafka.freeze(2)
@@ -468,10 +471,10 @@ class Elections(OnKafka):
         self.kafka.kill(1)
         self.kafka.thaw(2)
         self.eventually(lambda: self.leader(topic) == -1, "no leader")
-        self.assertEqual(admin.codes(self.same("ElectLeaders", "preferred", place)), [NO_PREFERRED_LEADER])
+        self.assertEqual(admin_calls.codes(self.same("ElectLeaders", "preferred", place)), [NO_PREFERRED_LEADER])
         # One of the two elects, the other is not needed any more: each for itself.
-        self.assertEqual(admin.codes(self.ours.call("ElectLeaders", "unclean", place)), [0])
-        self.assertEqual(admin.codes(self.same("ElectLeaders", "unclean", place)), [ELECTION_NOT_NEEDED])
+        self.assertEqual(admin_calls.codes(self.ours.call("ElectLeaders", "unclean", place)), [0])
+        self.assertEqual(admin_calls.codes(self.same("ElectLeaders", "unclean", place)), [ELECTION_NOT_NEEDED])
         self.assertEqual(self.leader(topic), 2)
         self.kafka.start_node(1)
         self.eventually(lambda: self.isr(topic) == [1, 2], "broker 1 is in sync")

@@ -1,11 +1,10 @@
 """Admin calls while brokers are killed and restarted: each ends within its deadline, and Java sees done what ended well."""
 
-import collections
 import threading
 import time
 import unittest
 
-import admin
+import admin_calls
 import kafka
 import support
 import test_admin
@@ -15,8 +14,10 @@ DEADLINE_MS = 20_000
 # Of a machine that is busy.
 LATE_MS = 2_000
 DOWN_S = 6
-# Calls, of all that were made, which may fail: a connection was lost after a request that is not repeated.
-FAILED_AT_MOST = 0.1
+# Calls, of all that were made, which may fail: of a broker that is away, or after a request that is not repeated.
+FAILED_AT_MOST = 0.05
+# Of partitions whose preferred leader is away.
+EXPECTED = {("ElectLeaders", test_admin.NO_PREFERRED_LEADER)}
 
 
 class Worker(threading.Thread):
@@ -25,7 +26,7 @@ class Worker(threading.Thread):
     def __init__(self, cluster, prefix):
         super().__init__(daemon=True)
         self.prefix = prefix
-        self.ours = admin.Ours(cluster.bootstrap)
+        self.ours = admin_calls.Ours(cluster.bootstrap)
         self.steps = 0
         self.stopped = False
         self.known = {}
@@ -50,8 +51,9 @@ class Worker(threading.Thread):
             self.late.append(result)
         errors = [result] if result["code"] else [row for row in result["rows"] if row.get("code")]
         errors += [p for row in result.get("rows", ()) for p in row.get("partitions", ()) if p.get("code")]
+        errors = [error for error in errors if (operation, error["code"]) not in EXPECTED]
         if errors:
-            self.failed.append((operation, errors[0]["code"], errors[0].get("text") or result.get("text"), round(result["ms"])))
+            self.failed.append((operation, errors[0]["code"], errors[0]["text"], round(result["ms"])))
             return None
         return result["rows"]
 
@@ -81,9 +83,9 @@ class Topics(Worker):
             self.note(name, None, self.does("DeleteTopics", name))
 
     def seen(self, java, names):
-        topics = admin.rows_by("topic", java.call("DescribeTopics", *names))
+        topics = admin_calls.rows_by("topic", java.call("DescribeTopics", *names))
         alive = [name for name in names if topics[name]["code"] == 0]
-        settings = admin.rows_by("name", java.call("DescribeConfigs", *(f"topic|{name}|retention.ms" for name in alive)))
+        settings = admin_calls.rows_by("name", java.call("DescribeConfigs", *(f"topic|{name}|retention.ms" for name in alive)))
         found = {}
         for name in names:
             if name in alive:
@@ -113,7 +115,7 @@ class Groups(Worker):
             self.note(name, None, self.does("DeleteGroups", name))
 
     def seen(self, java, names):
-        groups = admin.rows_by("group", java.call("ListConsumerGroupOffsets", *names))
+        groups = admin_calls.rows_by("group", java.call("ListConsumerGroupOffsets", *names))
         return {name: next((p["offset"] for p in groups[name]["partitions"]), None) for name in names}
 
 
@@ -134,7 +136,7 @@ class Security(Worker):
 
     def seen(self, java, names):
         acls = {row["name"] for row in java.call("DescribeAcls", f"{TOPIC}||{LITERAL}|||{ANY}|{ANY}")["rows"]}
-        users = admin.rows_by("user", java.call("DescribeUserScramCredentials"))
+        users = admin_calls.rows_by("user", java.call("DescribeUserScramCredentials"))
         return {name: users[name]["credentials"][0][1] if name in users else name in acls for name in names}
 
 
@@ -162,8 +164,8 @@ class Faults(unittest.TestCase):
     def test_every_broker_is_killed_and_restarted(self):
         Groups.topic = support.topic_name("admin-faults")
         self.kafka.create_topic(Groups.topic, 1)
-        watcher = admin.Ours(self.kafka.bootstrap)
-        workers = [kind(self.kafka, support.topic_name(f"admin-{kind.__name__.lower()}")) for kind in (Topics, Groups, Security)]
+        watcher = admin_calls.Ours(self.kafka.bootstrap)
+        workers = [kind(self.kafka, support.topic_name("admin-faults")) for kind in (Topics, Groups, Security)]
         for worker in workers:
             worker.start()
         self.wait_for_steps(workers)
@@ -178,7 +180,7 @@ class Faults(unittest.TestCase):
         for worker in workers:
             worker.stopped = True
         for worker in workers:
-            worker.join(2 * admin.RESULT_S)
+            worker.join(2 * admin_calls.RESULT_S)
         self.assertEqual([worker.broken for worker in workers], [None] * 3)
         self.assertEqual([len(worker.failed) for worker in workers], failed, "calls failed while all brokers ran")
         self.check(workers)
@@ -190,16 +192,13 @@ class Faults(unittest.TestCase):
         goals = {worker: worker.steps + 2 for worker in workers}
         while any(worker.steps < goal for worker, goal in goals.items()):
             self.assertEqual([str(worker.broken) for worker in workers if worker.broken], [])
-            self.assertLess(time.monotonic(), end, f"steps {[w.steps for w in workers]}; failed {[w.failed[-3:] for w in workers]}")
+            self.assertLess(time.monotonic(), end, [(worker.steps, worker.failed[-3:]) for worker in workers])
             time.sleep(0.05)
 
     def check(self, workers):
-        java = admin.Java(self.kafka.bootstrap)
+        java = admin_calls.Java(self.kafka.bootstrap)
         for worker in workers:
-            kinds = collections.Counter(worker.failed and [each[:2] for each in worker.failed])
-            print(type(worker).__name__, worker.steps, worker.calls, kinds, worker.failed)
             self.assertEqual(worker.late, [])
-            self.assertEqual({name: worker.seen(java, list(worker.known))[name] for name in []}, {})
             self.assertEqual(worker.seen(java, list(worker.known)), worker.known)
             self.assertLess(len(worker.failed), FAILED_AT_MOST * worker.calls, worker.failed)
             self.assertGreater(len(worker.known), 20)

@@ -4,7 +4,7 @@ import time
 import unittest
 from dataclasses import dataclass, field
 
-import admin
+import admin_calls
 import generations
 import kafka
 import support
@@ -17,8 +17,7 @@ INVALID_CONFIG, ELECTION_NOT_NEEDED, TIMED_OUT = 40, 84, 7
 
 @dataclass
 class Call:
-    """A call, the errors of its rows, and the first version of Kafka that serves it. `refusal`: the error's text on earlier ones.
-    """
+    """A call, the errors of its rows, and the first version of Kafka that serves it. `refusal`: the text on earlier ones."""
 
     operation: str
     arguments: tuple = ()
@@ -98,7 +97,7 @@ class Generations(unittest.TestCase):
             bootstrap = self.enterContext(started)
         except kafka.Unavailable as e:
             self.skipTest(str(e))
-        ours = admin.Ours(bootstrap)
+        ours = admin_calls.Ours(bootstrap)
         results = []
         for call in CALLS:
             result = ours.call(call.operation, *call.arguments, timeout=30_000, **call.options)

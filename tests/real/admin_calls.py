@@ -1,6 +1,6 @@
 """Clients of the admin API: the library under test, and Kafka's own Java client, which understand the same calls.
 
-    ours = admin.Ours(cluster.bootstrap)
+    ours = admin_calls.Ours(cluster.bootstrap)
     ours.call("CreateTopics", "t|4|3|retention.ms=5000", timeout=5000)["rows"]
 
 admin_client.c and AdminCheck.java describe the calls and the results.
