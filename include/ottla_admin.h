@@ -38,6 +38,936 @@ extern "C" {
 
 /* ---- the cluster ----------------------------------------------------------------------------- */
 
+/** @name DescribeLogDirs: log directories of brokers and the replicas in them (KIP-113)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_DESCRIBELOGDIRS ((rd_kafka_admin_op_t)1000)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_DESCRIBELOGDIRS_RESULT 1000
+
+/** The log directories of a broker, owned by the event. */
+typedef struct rd_kafka_BrokerLogDirs_s rd_kafka_BrokerLogDirs_t;
+/** A log directory, owned by the event. */
+typedef struct rd_kafka_LogDir_s rd_kafka_LogDir_t;
+/** A replica in a log directory, owned by the event. */
+typedef struct rd_kafka_LogDirReplica_s rd_kafka_LogDirReplica_t;
+
+/**
+ * Describes the log directories of brokers. Requires Kafka 1.0.
+ *
+ * @param broker_ids     The brokers, each once. NULL or no broker describes all brokers of the cluster.
+ * @param broker_id_cnt  The number of brokers.
+ * @param partitions     The partitions whose replicas are returned, each once; NULL for all. Log
+ *                       directories are returned also without such replicas.
+ * @param options        NULL or options of RD_KAFKA_ADMIN_OP_DESCRIBELOGDIRS.
+ *                       rd_kafka_AdminOptions_set_broker() has an effect only without `broker_ids`.
+ *
+ * The call does not fail as a whole when brokers fail: each broker has its own error.
+ */
+RD_EXPORT void rd_kafka_DescribeLogDirs(rd_kafka_t *rk,
+                                        const int32_t *broker_ids,
+                                        size_t broker_id_cnt,
+                                        const rd_kafka_topic_partition_list_t *partitions,
+                                        const rd_kafka_AdminOptions_t *options,
+                                        rd_kafka_queue_t *rkqu);
+
+/** The result of DescribeLogDirs. */
+typedef rd_kafka_event_t rd_kafka_DescribeLogDirs_result_t;
+
+/** Returns the event as the result of DescribeLogDirs; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeLogDirs_result_t *
+rd_kafka_event_DescribeLogDirs_result(rd_kafka_event_t *rkev);
+
+/** Returns the brokers, in the order of the call or by id. */
+RD_EXPORT const rd_kafka_BrokerLogDirs_t **
+rd_kafka_DescribeLogDirs_result_brokers(const rd_kafka_DescribeLogDirs_result_t *result,
+                                        size_t *cntp);
+
+/** Returns the broker's id; -1 for NULL. */
+RD_EXPORT int32_t rd_kafka_BrokerLogDirs_broker_id(const rd_kafka_BrokerLogDirs_t *broker);
+
+/**
+ * Returns the broker's error, such as RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, and
+ * RD_KAFKA_RESP_ERR__TIMED_OUT for a broker that did not respond in time; NULL for success.
+ */
+RD_EXPORT const rd_kafka_error_t *
+rd_kafka_BrokerLogDirs_error(const rd_kafka_BrokerLogDirs_t *broker);
+
+/** Returns the broker's log directories. */
+RD_EXPORT const rd_kafka_LogDir_t **
+rd_kafka_BrokerLogDirs_log_dirs(const rd_kafka_BrokerLogDirs_t *broker, size_t *cntp);
+
+/** Returns the absolute path of the directory; NULL for NULL. */
+RD_EXPORT const char *rd_kafka_LogDir_path(const rd_kafka_LogDir_t *log_dir);
+
+/** Returns the error of the directory: RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR if it is offline. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_LogDir_error(const rd_kafka_LogDir_t *log_dir);
+
+/** Returns the size of the directory's volume in bytes; -1 if it is unknown, and from brokers before Kafka 3.3 (KIP-827). */
+RD_EXPORT int64_t rd_kafka_LogDir_total_bytes(const rd_kafka_LogDir_t *log_dir);
+
+/** Returns the usable bytes of the directory's volume; -1 if they are unknown, and from brokers before Kafka 3.3. */
+RD_EXPORT int64_t rd_kafka_LogDir_usable_bytes(const rd_kafka_LogDir_t *log_dir);
+
+/** Returns 1 if the directory receives no new replicas (KIP-1066, Kafka 4.3), otherwise 0. */
+RD_EXPORT int rd_kafka_LogDir_is_cordoned(const rd_kafka_LogDir_t *log_dir);
+
+/** Returns the replicas in the directory, all or those of the requested partitions. */
+RD_EXPORT const rd_kafka_LogDirReplica_t **
+rd_kafka_LogDir_replicas(const rd_kafka_LogDir_t *log_dir, size_t *cntp);
+
+/** Returns the topic of the replica; NULL for NULL. */
+RD_EXPORT const char *rd_kafka_LogDirReplica_topic(const rd_kafka_LogDirReplica_t *replica);
+
+/** Returns the partition of the replica; -1 for NULL. */
+RD_EXPORT int32_t rd_kafka_LogDirReplica_partition(const rd_kafka_LogDirReplica_t *replica);
+
+/** Returns the size of the replica's log segments in bytes; -1 for NULL. */
+RD_EXPORT int64_t rd_kafka_LogDirReplica_size(const rd_kafka_LogDirReplica_t *replica);
+
+/**
+ * Returns the number of offsets that the replica lacks: up to the high watermark or, for a replica
+ * that is being moved to this directory, up to the end of the current replica. -1 for NULL.
+ */
+RD_EXPORT int64_t rd_kafka_LogDirReplica_offset_lag(const rd_kafka_LogDirReplica_t *replica);
+
+/** Returns 1 if the replica is being moved to this directory, otherwise 0. */
+RD_EXPORT int rd_kafka_LogDirReplica_is_future(const rd_kafka_LogDirReplica_t *replica);
+
+/** @} */
+
+/** @name AlterReplicaLogDirs: moves of replicas between the log directories of a broker (KIP-113)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_ALTERREPLICALOGDIRS ((rd_kafka_admin_op_t)1001)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_ALTERREPLICALOGDIRS_RESULT 1001
+
+/** A replica and the log directory that it is moved to. */
+typedef struct rd_kafka_ReplicaMove_s rd_kafka_ReplicaMove_t;
+/** The outcome for one replica, owned by the event. */
+typedef struct rd_kafka_ReplicaMoveResult_s rd_kafka_ReplicaMoveResult_t;
+
+/**
+ * Returns a replica to move to the log directory with this absolute path. Free it with
+ * rd_kafka_ReplicaMove_destroy().
+ *
+ * @returns NULL for a negative broker or partition, and for a topic or path that is NULL, empty or not UTF-8.
+ */
+RD_EXPORT rd_kafka_ReplicaMove_t *rd_kafka_ReplicaMove_new(int32_t broker_id,
+                                                           const char *topic,
+                                                           int32_t partition,
+                                                           const char *log_dir);
+
+/** Frees a replica to move; NULL has no effect. */
+RD_EXPORT void rd_kafka_ReplicaMove_destroy(rd_kafka_ReplicaMove_t *replica);
+
+/** Frees each replica of an array, and not the array. */
+RD_EXPORT void rd_kafka_ReplicaMove_destroy_array(rd_kafka_ReplicaMove_t **replicas,
+                                                  size_t replica_cnt);
+
+/**
+ * Begins moves of replicas, which continue after the call: rd_kafka_DescribeLogDirs() returns replicas
+ * that are being moved. A broker without the replica creates it in the directory later, and its result is
+ * RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE. Requires Kafka 1.0.
+ *
+ * @param replicas     The replicas, each once.
+ * @param replica_cnt  The number of replicas, at least 1.
+ * @param options      NULL or options of RD_KAFKA_ADMIN_OP_ALTERREPLICALOGDIRS. Requests always go to the
+ *                     brokers of the replicas.
+ *
+ * The call does not fail as a whole when brokers fail: each replica has its own error.
+ */
+RD_EXPORT void rd_kafka_AlterReplicaLogDirs(rd_kafka_t *rk,
+                                            rd_kafka_ReplicaMove_t **replicas,
+                                            size_t replica_cnt,
+                                            const rd_kafka_AdminOptions_t *options,
+                                            rd_kafka_queue_t *rkqu);
+
+/** The result of AlterReplicaLogDirs. */
+typedef rd_kafka_event_t rd_kafka_AlterReplicaLogDirs_result_t;
+
+/** Returns the event as the result of AlterReplicaLogDirs; NULL for other events. */
+RD_EXPORT const rd_kafka_AlterReplicaLogDirs_result_t *
+rd_kafka_event_AlterReplicaLogDirs_result(rd_kafka_event_t *rkev);
+
+/** Returns the outcomes in the order of the call. */
+RD_EXPORT const rd_kafka_ReplicaMoveResult_t **rd_kafka_AlterReplicaLogDirs_result_replicas(
+    const rd_kafka_AlterReplicaLogDirs_result_t *result,
+    size_t *cntp);
+
+/** Returns the broker of the replica; -1 for NULL. */
+RD_EXPORT int32_t rd_kafka_ReplicaMoveResult_broker_id(const rd_kafka_ReplicaMoveResult_t *result);
+
+/** Returns the topic of the replica; NULL for NULL. */
+RD_EXPORT const char *rd_kafka_ReplicaMoveResult_topic(const rd_kafka_ReplicaMoveResult_t *result);
+
+/** Returns the partition of the replica; -1 for NULL. */
+RD_EXPORT int32_t rd_kafka_ReplicaMoveResult_partition(const rd_kafka_ReplicaMoveResult_t *result);
+
+/** Returns the error, such as RD_KAFKA_RESP_ERR_LOG_DIR_NOT_FOUND; NULL if the move has begun. */
+RD_EXPORT const rd_kafka_error_t *
+rd_kafka_ReplicaMoveResult_error(const rd_kafka_ReplicaMoveResult_t *result);
+
+/** @} */
+
+/** @name DescribeClientQuotas: the quotas of users, client ids and addresses (KIP-546)
+ *
+ * An entity has one or more types, each with a name. Kafka's types are `user`, `client-id`, both together,
+ * and `ip`. The default entity of a type has no name, and applies to all without an entity of their own.
+ *
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_DESCRIBECLIENTQUOTAS ((rd_kafka_admin_op_t)1002)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_DESCRIBECLIENTQUOTAS_RESULT 1002
+
+/** A filter of entities. */
+typedef struct rd_kafka_ClientQuotaFilter_s rd_kafka_ClientQuotaFilter_t;
+/** An entity, owned by the event. */
+typedef struct rd_kafka_ClientQuotaEntity_s rd_kafka_ClientQuotaEntity_t;
+/** An entity with its quotas, owned by the event. */
+typedef struct rd_kafka_ClientQuotaEntry_s rd_kafka_ClientQuotaEntry_t;
+
+/**
+ * Returns a filter that matches all entities. The functions rd_kafka_ClientQuotaFilter_match_…() add types
+ * that an entity must have. Free it with rd_kafka_ClientQuotaFilter_destroy().
+ */
+RD_EXPORT rd_kafka_ClientQuotaFilter_t *rd_kafka_ClientQuotaFilter_new(void);
+
+/** Frees a filter; NULL has no effect. */
+RD_EXPORT void rd_kafka_ClientQuotaFilter_destroy(rd_kafka_ClientQuotaFilter_t *filter);
+
+/**
+ * Requires a type with this name.
+ *
+ * @returns RD_KAFKA_RESP_ERR__INVALID_ARG for NULL, for an empty type, and for a type that the filter has already.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_ClientQuotaFilter_match_name(rd_kafka_ClientQuotaFilter_t *filter,
+                                      const char *entity_type,
+                                      const char *name);
+
+/** Requires the default entity of a type. Returns errors like rd_kafka_ClientQuotaFilter_match_name(). */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_ClientQuotaFilter_match_default(rd_kafka_ClientQuotaFilter_t *filter,
+                                         const char *entity_type);
+
+/**
+ * Requires a type with any name, or its default entity. Returns errors like
+ * rd_kafka_ClientQuotaFilter_match_name().
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_ClientQuotaFilter_match_any(rd_kafka_ClientQuotaFilter_t *filter, const char *entity_type);
+
+/**
+ * Sets whether entities with types that the filter does not have are excluded: 1, or 0 (default).
+ *
+ * @returns RD_KAFKA_RESP_ERR__INVALID_ARG for other values and for NULL.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_ClientQuotaFilter_set_strict(rd_kafka_ClientQuotaFilter_t *filter, int strict);
+
+/**
+ * Describes the quotas of entities. Requires Kafka 2.6.
+ *
+ * @param filter   The filter of entities; NULL for all.
+ * @param options  NULL or options of RD_KAFKA_ADMIN_OP_DESCRIBECLIENTQUOTAS.
+ */
+RD_EXPORT void rd_kafka_DescribeClientQuotas(rd_kafka_t *rk,
+                                             const rd_kafka_ClientQuotaFilter_t *filter,
+                                             const rd_kafka_AdminOptions_t *options,
+                                             rd_kafka_queue_t *rkqu);
+
+/** The result of DescribeClientQuotas. */
+typedef rd_kafka_event_t rd_kafka_DescribeClientQuotas_result_t;
+
+/** Returns the event as the result of DescribeClientQuotas; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeClientQuotas_result_t *
+rd_kafka_event_DescribeClientQuotas_result(rd_kafka_event_t *rkev);
+
+/** Returns the entities that match, sorted by type and name. */
+RD_EXPORT const rd_kafka_ClientQuotaEntry_t **rd_kafka_DescribeClientQuotas_result_entries(
+    const rd_kafka_DescribeClientQuotas_result_t *result,
+    size_t *cntp);
+
+/** Returns the entity; NULL for NULL. */
+RD_EXPORT const rd_kafka_ClientQuotaEntity_t *
+rd_kafka_ClientQuotaEntry_entity(const rd_kafka_ClientQuotaEntry_t *entry);
+
+/** Returns the number of the entity's quotas; 0 for NULL. */
+RD_EXPORT size_t rd_kafka_ClientQuotaEntry_quota_cnt(const rd_kafka_ClientQuotaEntry_t *entry);
+
+/** Returns the name of a quota, such as `producer_byte_rate`; NULL for an index out of range. Names are sorted. */
+RD_EXPORT const char *
+rd_kafka_ClientQuotaEntry_quota_name(const rd_kafka_ClientQuotaEntry_t *entry, size_t index);
+
+/** Returns the value of a quota; 0 for an index out of range. */
+RD_EXPORT double
+rd_kafka_ClientQuotaEntry_quota_value(const rd_kafka_ClientQuotaEntry_t *entry, size_t index);
+
+/** Returns the number of types of an entity; 0 for NULL. */
+RD_EXPORT size_t rd_kafka_ClientQuotaEntity_cnt(const rd_kafka_ClientQuotaEntity_t *entity);
+
+/** Returns a type of an entity; NULL for an index out of range. Types are sorted. */
+RD_EXPORT const char *rd_kafka_ClientQuotaEntity_type(const rd_kafka_ClientQuotaEntity_t *entity,
+                                                      size_t index);
+
+/** Returns the name that belongs to a type; NULL for the default entity, and for an index out of range. */
+RD_EXPORT const char *rd_kafka_ClientQuotaEntity_name(const rd_kafka_ClientQuotaEntity_t *entity,
+                                                      size_t index);
+
+/** @} */
+
+/** @name AlterClientQuotas: changes of the quotas of users, client ids and addresses (KIP-546)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_ALTERCLIENTQUOTAS ((rd_kafka_admin_op_t)1003)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_ALTERCLIENTQUOTAS_RESULT 1003
+
+/** Changes of an entity's quotas. */
+typedef struct rd_kafka_ClientQuotaAlteration_s rd_kafka_ClientQuotaAlteration_t;
+/** The outcome for one entity, owned by the event. */
+typedef struct rd_kafka_ClientQuotaResult_s rd_kafka_ClientQuotaResult_t;
+
+/**
+ * Returns changes, to which the following functions add the entity and its quotas. Free them with
+ * rd_kafka_ClientQuotaAlteration_destroy().
+ */
+RD_EXPORT rd_kafka_ClientQuotaAlteration_t *rd_kafka_ClientQuotaAlteration_new(void);
+
+/** Frees changes; NULL has no effect. */
+RD_EXPORT void
+rd_kafka_ClientQuotaAlteration_destroy(rd_kafka_ClientQuotaAlteration_t *alteration);
+
+/** Frees the changes of an array, and not the array. */
+RD_EXPORT void
+rd_kafka_ClientQuotaAlteration_destroy_array(rd_kafka_ClientQuotaAlteration_t **alterations,
+                                             size_t alteration_cnt);
+
+/**
+ * Adds a type with its name to the entity.
+ *
+ * @param name  The name; NULL for the default entity of the type.
+ *
+ * @returns RD_KAFKA_RESP_ERR__INVALID_ARG for a type that is NULL or empty, or that the entity has already.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_ClientQuotaAlteration_add_entity(rd_kafka_ClientQuotaAlteration_t *alteration,
+                                          const char *entity_type,
+                                          const char *name);
+
+/**
+ * Sets a quota. A second change of the same quota replaces the first one.
+ *
+ * @param quota  The name: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage`,
+ *               `controller_mutation_rate`, or for addresses `connection_creation_rate`.
+ *
+ * @returns RD_KAFKA_RESP_ERR__INVALID_ARG for NULL, an empty name, and a value that is not finite.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_ClientQuotaAlteration_set(rd_kafka_ClientQuotaAlteration_t *alteration,
+                                   const char *quota,
+                                   double value);
+
+/** Removes a quota. Returns errors like rd_kafka_ClientQuotaAlteration_set(). */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_ClientQuotaAlteration_remove(rd_kafka_ClientQuotaAlteration_t *alteration,
+                                      const char *quota);
+
+/**
+ * Changes the quotas of entities, of each entity all or none. Requires Kafka 2.6.
+ *
+ * @param alterations     The changes, for each entity once.
+ * @param alteration_cnt  The number of entities, at least 1.
+ * @param options         NULL or options of RD_KAFKA_ADMIN_OP_ALTERCLIENTQUOTAS, which has also
+ *                        rd_kafka_AdminOptions_set_validate_only().
+ */
+RD_EXPORT void rd_kafka_AlterClientQuotas(rd_kafka_t *rk,
+                                          rd_kafka_ClientQuotaAlteration_t **alterations,
+                                          size_t alteration_cnt,
+                                          const rd_kafka_AdminOptions_t *options,
+                                          rd_kafka_queue_t *rkqu);
+
+/** The result of AlterClientQuotas. */
+typedef rd_kafka_event_t rd_kafka_AlterClientQuotas_result_t;
+
+/** Returns the event as the result of AlterClientQuotas; NULL for other events. */
+RD_EXPORT const rd_kafka_AlterClientQuotas_result_t *
+rd_kafka_event_AlterClientQuotas_result(rd_kafka_event_t *rkev);
+
+/** Returns the outcomes in the order of the call. */
+RD_EXPORT const rd_kafka_ClientQuotaResult_t **
+rd_kafka_AlterClientQuotas_result_entities(const rd_kafka_AlterClientQuotas_result_t *result,
+                                           size_t *cntp);
+
+/** Returns the entity; NULL for NULL. */
+RD_EXPORT const rd_kafka_ClientQuotaEntity_t *
+rd_kafka_ClientQuotaResult_entity(const rd_kafka_ClientQuotaResult_t *result);
+
+/** Returns the error, such as RD_KAFKA_RESP_ERR_INVALID_REQUEST; NULL for success. */
+RD_EXPORT const rd_kafka_error_t *
+rd_kafka_ClientQuotaResult_error(const rd_kafka_ClientQuotaResult_t *result);
+
+/** @} */
+
+/** @name AlterPartitionReassignments: moves of partitions to other brokers (KIP-455)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_ALTERPARTITIONREASSIGNMENTS ((rd_kafka_admin_op_t)1004)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_ALTERPARTITIONREASSIGNMENTS_RESULT 1004
+
+/** The replicas that a partition is to have. */
+typedef struct rd_kafka_PartitionReassignment_s rd_kafka_PartitionReassignment_t;
+
+/**
+ * Returns a reassignment of a partition. Free it with rd_kafka_PartitionReassignment_destroy().
+ *
+ * @param broker_ids     The brokers of the replicas, the preferred leader first; NULL cancels the
+ *                       reassignment under way.
+ * @param broker_id_cnt  The number of brokers, 1 to 10,000; ignored with NULL.
+ * @param errstr         NULL or a buffer for the reason of a refusal.
+ * @param errstr_size    The size of the buffer.
+ *
+ * @returns NULL for an invalid topic, a negative partition or broker, and no or too many brokers.
+ */
+RD_EXPORT rd_kafka_PartitionReassignment_t *
+rd_kafka_PartitionReassignment_new(const char *topic,
+                                   int32_t partition,
+                                   const int32_t *broker_ids,
+                                   size_t broker_id_cnt,
+                                   char *errstr,
+                                   size_t errstr_size);
+
+/** Frees a reassignment; NULL has no effect. */
+RD_EXPORT void
+rd_kafka_PartitionReassignment_destroy(rd_kafka_PartitionReassignment_t *reassignment);
+
+/** Frees the reassignments of an array, and not the array. */
+RD_EXPORT void
+rd_kafka_PartitionReassignment_destroy_array(rd_kafka_PartitionReassignment_t **reassignments,
+                                             size_t reassignment_cnt);
+
+/**
+ * Sets whether a reassignment may change the number of a partition's replicas: 1 (default), or 0, which
+ * requires Kafka 4.1 (KIP-860). Then such a partition fails with
+ * RD_KAFKA_RESP_ERR_INVALID_REPLICATION_FACTOR.
+ *
+ * @returns an error for other values and for options of another operation, to be freed with
+ *          rd_kafka_error_destroy(); NULL for success.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_AdminOptions_set_allow_replication_factor_change(
+    rd_kafka_AdminOptions_t *options,
+    int true_or_false);
+
+/**
+ * Begins and cancels reassignments. They continue after the call: rd_kafka_ListPartitionReassignments()
+ * returns those under way. Requires Kafka 2.4.
+ *
+ * @param reassignments     The reassignments, one for each partition. One under way is replaced.
+ * @param reassignment_cnt  The number of reassignments, at least 1.
+ * @param options           NULL or options of RD_KAFKA_ADMIN_OP_ALTERPARTITIONREASSIGNMENTS, which has
+ *                          also rd_kafka_AdminOptions_set_operation_timeout() and
+ *                          rd_kafka_AdminOptions_set_allow_replication_factor_change().
+ *
+ * A request with cancellations whose response is lost is not repeated.
+ */
+RD_EXPORT void
+rd_kafka_AlterPartitionReassignments(rd_kafka_t *rk,
+                                     rd_kafka_PartitionReassignment_t **reassignments,
+                                     size_t reassignment_cnt,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** The result of AlterPartitionReassignments. */
+typedef rd_kafka_event_t rd_kafka_AlterPartitionReassignments_result_t;
+
+/** Returns the event as the result of AlterPartitionReassignments; NULL for other events. */
+RD_EXPORT const rd_kafka_AlterPartitionReassignments_result_t *
+rd_kafka_event_AlterPartitionReassignments_result(rd_kafka_event_t *rkev);
+
+/**
+ * Returns the outcomes in the order of the call. Errors are RD_KAFKA_RESP_ERR_INVALID_REPLICA_ASSIGNMENT,
+ * RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, and others; for a cancellation
+ * RD_KAFKA_RESP_ERR_NO_REASSIGNMENT_IN_PROGRESS.
+ */
+RD_EXPORT const rd_kafka_topic_partition_result_t **
+rd_kafka_AlterPartitionReassignments_result_partitions(
+    const rd_kafka_AlterPartitionReassignments_result_t *result,
+    size_t *cntp);
+
+/** @} */
+
+/** @name ListPartitionReassignments: the reassignments under way (KIP-455)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_LISTPARTITIONREASSIGNMENTS ((rd_kafka_admin_op_t)1005)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_LISTPARTITIONREASSIGNMENTS_RESULT 1005
+
+/** A reassignment under way, owned by the event. */
+typedef struct rd_kafka_OngoingReassignment_s rd_kafka_OngoingReassignment_t;
+
+/**
+ * Lists the reassignments under way. Requires Kafka 2.4.
+ *
+ * @param partitions  The partitions, each once, of which those with a reassignment are listed; NULL for all.
+ * @param options     NULL or options of RD_KAFKA_ADMIN_OP_LISTPARTITIONREASSIGNMENTS, which has also
+ *                    rd_kafka_AdminOptions_set_operation_timeout().
+ */
+RD_EXPORT void
+rd_kafka_ListPartitionReassignments(rd_kafka_t *rk,
+                                    const rd_kafka_topic_partition_list_t *partitions,
+                                    const rd_kafka_AdminOptions_t *options,
+                                    rd_kafka_queue_t *rkqu);
+
+/** The result of ListPartitionReassignments. */
+typedef rd_kafka_event_t rd_kafka_ListPartitionReassignments_result_t;
+
+/** Returns the event as the result of ListPartitionReassignments; NULL for other events. */
+RD_EXPORT const rd_kafka_ListPartitionReassignments_result_t *
+rd_kafka_event_ListPartitionReassignments_result(rd_kafka_event_t *rkev);
+
+/** Returns the reassignments, sorted by topic and partition. */
+RD_EXPORT const rd_kafka_OngoingReassignment_t **
+rd_kafka_ListPartitionReassignments_result_reassignments(
+    const rd_kafka_ListPartitionReassignments_result_t *result,
+    size_t *cntp);
+
+/** Returns the topic; NULL for NULL. */
+RD_EXPORT const char *
+rd_kafka_OngoingReassignment_topic(const rd_kafka_OngoingReassignment_t *reassignment);
+
+/** Returns the partition; -1 for NULL. */
+RD_EXPORT int32_t
+rd_kafka_OngoingReassignment_partition(const rd_kafka_OngoingReassignment_t *reassignment);
+
+/** Returns the brokers of the present replicas, those that are added and removed included. */
+RD_EXPORT const int32_t *
+rd_kafka_OngoingReassignment_replicas(const rd_kafka_OngoingReassignment_t *reassignment,
+                                      size_t *cntp);
+
+/** Returns the brokers of the replicas that are added and are not in sync yet. */
+RD_EXPORT const int32_t *
+rd_kafka_OngoingReassignment_adding_replicas(const rd_kafka_OngoingReassignment_t *reassignment,
+                                             size_t *cntp);
+
+/** Returns the brokers of the replicas that are removed at the end. */
+RD_EXPORT const int32_t *
+rd_kafka_OngoingReassignment_removing_replicas(const rd_kafka_OngoingReassignment_t *reassignment,
+                                               size_t *cntp);
+
+/** @} */
+
+/** @name ListConfigResources: the resources that have settings (KIP-1142)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_LISTCONFIGRESOURCES ((rd_kafka_admin_op_t)1006)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_LISTCONFIGRESOURCES_RESULT 1006
+
+/**
+ * The types of resources with settings, with the protocol's numbers. They differ from
+ * rd_kafka_ResourceType_t, whose number of groups is another one. Results may have further numbers.
+ */
+typedef enum rd_kafka_ConfigResourceType_t {
+        RD_KAFKA_CONFIG_RESOURCE_TOPIC          = 2,  /**< A topic. */
+        RD_KAFKA_CONFIG_RESOURCE_BROKER         = 4,  /**< A broker. */
+        RD_KAFKA_CONFIG_RESOURCE_BROKER_LOGGER  = 8,  /**< The log levels of a broker. */
+        RD_KAFKA_CONFIG_RESOURCE_CLIENT_METRICS = 16, /**< A subscription to client metrics. */
+        RD_KAFKA_CONFIG_RESOURCE_GROUP          = 32  /**< A group. */
+} rd_kafka_ConfigResourceType_t;
+
+/** A resource, owned by the event. */
+typedef struct rd_kafka_ConfigResourceListing_s rd_kafka_ConfigResourceListing_t;
+
+/**
+ * Lists resources that have settings. Requires Kafka 4.1; with RD_KAFKA_CONFIG_RESOURCE_CLIENT_METRICS as
+ * the only type Kafka 3.7.
+ *
+ * @param types     The types of the resources; NULL or no type for all that the broker can list.
+ * @param type_cnt  The number of types.
+ * @param options   NULL or options of RD_KAFKA_ADMIN_OP_LISTCONFIGRESOURCES.
+ *
+ * A type that the broker cannot list fails the call with RD_KAFKA_RESP_ERR_UNSUPPORTED_VERSION.
+ */
+RD_EXPORT void rd_kafka_ListConfigResources(rd_kafka_t *rk,
+                                            const rd_kafka_ConfigResourceType_t *types,
+                                            size_t type_cnt,
+                                            const rd_kafka_AdminOptions_t *options,
+                                            rd_kafka_queue_t *rkqu);
+
+/** The result of ListConfigResources. */
+typedef rd_kafka_event_t rd_kafka_ListConfigResources_result_t;
+
+/** Returns the event as the result of ListConfigResources; NULL for other events. */
+RD_EXPORT const rd_kafka_ListConfigResources_result_t *
+rd_kafka_event_ListConfigResources_result(rd_kafka_event_t *rkev);
+
+/** Returns the resources, sorted by type and name. */
+RD_EXPORT const rd_kafka_ConfigResourceListing_t **
+rd_kafka_ListConfigResources_result_resources(const rd_kafka_ListConfigResources_result_t *result,
+                                              size_t *cntp);
+
+/** Returns the type of the resource; 0 for NULL. */
+RD_EXPORT rd_kafka_ConfigResourceType_t
+rd_kafka_ConfigResourceListing_type(const rd_kafka_ConfigResourceListing_t *resource);
+
+/** Returns the name of the resource, for a broker its id in decimal; NULL for NULL. */
+RD_EXPORT const char *
+rd_kafka_ConfigResourceListing_name(const rd_kafka_ConfigResourceListing_t *resource);
+
+/** @} */
+
+/** @name DescribeMetadataQuorum: the voters and observers of the metadata log (KIP-836)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_DESCRIBEMETADATAQUORUM ((rd_kafka_admin_op_t)1007)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_DESCRIBEMETADATAQUORUM_RESULT 1007
+
+/** A replica of the metadata log, owned by the event. */
+typedef struct rd_kafka_QuorumReplica_s rd_kafka_QuorumReplica_t;
+/** A voter with its addresses, owned by the event. */
+typedef struct rd_kafka_QuorumNode_s rd_kafka_QuorumNode_t;
+/** An address of a voter. */
+typedef struct rd_kafka_RaftVoterEndpoint_s rd_kafka_RaftVoterEndpoint_t;
+
+/**
+ * Describes the metadata quorum of a KRaft cluster. Requires Kafka 3.3.
+ *
+ * @param options  NULL or options of RD_KAFKA_ADMIN_OP_DESCRIBEMETADATAQUORUM.
+ */
+RD_EXPORT void rd_kafka_DescribeMetadataQuorum(rd_kafka_t *rk,
+                                               const rd_kafka_AdminOptions_t *options,
+                                               rd_kafka_queue_t *rkqu);
+
+/** The result of DescribeMetadataQuorum. */
+typedef rd_kafka_event_t rd_kafka_DescribeMetadataQuorum_result_t;
+
+/** Returns the event as the result of DescribeMetadataQuorum; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeMetadataQuorum_result_t *
+rd_kafka_event_DescribeMetadataQuorum_result(rd_kafka_event_t *rkev);
+
+/** Returns the node id of the leader, the active controller; -1 for another event or a failed call. */
+RD_EXPORT int32_t rd_kafka_DescribeMetadataQuorum_result_leader_id(
+    const rd_kafka_DescribeMetadataQuorum_result_t *result);
+
+/** Returns the epoch of the leader; -1 for another event or a failed call. */
+RD_EXPORT int32_t rd_kafka_DescribeMetadataQuorum_result_leader_epoch(
+    const rd_kafka_DescribeMetadataQuorum_result_t *result);
+
+/** Returns the high watermark of the metadata log; -1 for another event or a failed call. */
+RD_EXPORT int64_t rd_kafka_DescribeMetadataQuorum_result_high_watermark(
+    const rd_kafka_DescribeMetadataQuorum_result_t *result);
+
+/** Returns the voters. */
+RD_EXPORT const rd_kafka_QuorumReplica_t **rd_kafka_DescribeMetadataQuorum_result_voters(
+    const rd_kafka_DescribeMetadataQuorum_result_t *result,
+    size_t *cntp);
+
+/** Returns the observers: brokers and controllers that are no voters. */
+RD_EXPORT const rd_kafka_QuorumReplica_t **rd_kafka_DescribeMetadataQuorum_result_observers(
+    const rd_kafka_DescribeMetadataQuorum_result_t *result,
+    size_t *cntp);
+
+/** Returns the voters with their addresses; none from brokers before Kafka 3.9 (KIP-853). */
+RD_EXPORT const rd_kafka_QuorumNode_t **rd_kafka_DescribeMetadataQuorum_result_nodes(
+    const rd_kafka_DescribeMetadataQuorum_result_t *result,
+    size_t *cntp);
+
+/** Returns the node id of the replica; -1 for NULL. */
+RD_EXPORT int32_t rd_kafka_QuorumReplica_id(const rd_kafka_QuorumReplica_t *replica);
+
+/** Returns the id of the replica's metadata directory; NULL if it is unknown, and from brokers before Kafka 3.9. */
+RD_EXPORT const rd_kafka_Uuid_t *
+rd_kafka_QuorumReplica_directory_id(const rd_kafka_QuorumReplica_t *replica);
+
+/** Returns the end of the replica's log; -1 if it is unknown. */
+RD_EXPORT int64_t rd_kafka_QuorumReplica_log_end_offset(const rd_kafka_QuorumReplica_t *replica);
+
+/** Returns the time of the replica's last fetch in milliseconds since 1970; -1 if it is unknown. */
+RD_EXPORT int64_t
+rd_kafka_QuorumReplica_last_fetch_timestamp(const rd_kafka_QuorumReplica_t *replica);
+
+/** Returns the time when the replica last had all records in milliseconds since 1970; -1 if it is unknown. */
+RD_EXPORT int64_t
+rd_kafka_QuorumReplica_last_caught_up_timestamp(const rd_kafka_QuorumReplica_t *replica);
+
+/** Returns the node id of the voter; -1 for NULL. */
+RD_EXPORT int32_t rd_kafka_QuorumNode_id(const rd_kafka_QuorumNode_t *node);
+
+/** Returns the addresses of the voter. The application must not free them. */
+RD_EXPORT const rd_kafka_RaftVoterEndpoint_t **
+rd_kafka_QuorumNode_endpoints(const rd_kafka_QuorumNode_t *node, size_t *cntp);
+
+/** Returns the name of the listener; NULL for NULL. */
+RD_EXPORT const char *
+rd_kafka_RaftVoterEndpoint_listener(const rd_kafka_RaftVoterEndpoint_t *endpoint);
+
+/** Returns the host; NULL for NULL. */
+RD_EXPORT const char *
+rd_kafka_RaftVoterEndpoint_host(const rd_kafka_RaftVoterEndpoint_t *endpoint);
+
+/** Returns the port; 0 for NULL. */
+RD_EXPORT uint16_t
+rd_kafka_RaftVoterEndpoint_port(const rd_kafka_RaftVoterEndpoint_t *endpoint);
+
+/** @} */
+
+/** @name DescribeFeatures: the features of brokers and of the cluster (KIP-584)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_DESCRIBEFEATURES ((rd_kafka_admin_op_t)1008)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_DESCRIBEFEATURES_RESULT 1008
+
+/** A feature and a range of its levels, owned by the event. */
+typedef struct rd_kafka_FeatureRange_s rd_kafka_FeatureRange_t;
+
+/**
+ * Describes the features that a broker supports, and those that the cluster uses. Requires Kafka 2.7.
+ *
+ * @param options  NULL or options of RD_KAFKA_ADMIN_OP_DESCRIBEFEATURES.
+ */
+RD_EXPORT void rd_kafka_DescribeFeatures(rd_kafka_t *rk,
+                                         const rd_kafka_AdminOptions_t *options,
+                                         rd_kafka_queue_t *rkqu);
+
+/** The result of DescribeFeatures. */
+typedef rd_kafka_event_t rd_kafka_DescribeFeatures_result_t;
+
+/** Returns the event as the result of DescribeFeatures; NULL for other events. */
+RD_EXPORT const rd_kafka_DescribeFeatures_result_t *
+rd_kafka_event_DescribeFeatures_result(rd_kafka_event_t *rkev);
+
+/** Returns the finalized features: those that the cluster uses with their levels, sorted by name. */
+RD_EXPORT const rd_kafka_FeatureRange_t **
+rd_kafka_DescribeFeatures_result_finalized(const rd_kafka_DescribeFeatures_result_t *result,
+                                           size_t *cntp);
+
+/** Returns the epoch of the finalized features, which rises with each change; -1 if it is unknown. */
+RD_EXPORT int64_t
+rd_kafka_DescribeFeatures_result_finalized_epoch(const rd_kafka_DescribeFeatures_result_t *result);
+
+/** Returns the features that the broker supports with their levels, sorted by name. */
+RD_EXPORT const rd_kafka_FeatureRange_t **
+rd_kafka_DescribeFeatures_result_supported(const rd_kafka_DescribeFeatures_result_t *result,
+                                           size_t *cntp);
+
+/** Returns the feature's name, such as `metadata.version`; NULL for NULL. */
+RD_EXPORT const char *rd_kafka_FeatureRange_name(const rd_kafka_FeatureRange_t *feature);
+
+/** Returns the lowest level; -1 for NULL. */
+RD_EXPORT int rd_kafka_FeatureRange_min_level(const rd_kafka_FeatureRange_t *feature);
+
+/** Returns the highest level; -1 for NULL. */
+RD_EXPORT int rd_kafka_FeatureRange_max_level(const rd_kafka_FeatureRange_t *feature);
+
+/** @} */
+
+/** @name UpdateFeatures: changes of the levels of the cluster's features (KIP-584, KIP-778)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_UPDATEFEATURES ((rd_kafka_admin_op_t)1009)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_UPDATEFEATURES_RESULT 1009
+
+/** The kinds of changes, with the protocol's numbers. */
+typedef enum rd_kafka_FeatureUpgradeType_t {
+        RD_KAFKA_FEATURE_UPGRADE        = 1, /**< Raises the level. */
+        RD_KAFKA_FEATURE_SAFE_DOWNGRADE = 2, /**< Lowers the level if no metadata is lost. */
+        /** Lowers the level even if metadata is lost. Requires Kafka 3.3. */
+        RD_KAFKA_FEATURE_UNSAFE_DOWNGRADE = 3
+} rd_kafka_FeatureUpgradeType_t;
+
+/** A change of a feature's level. */
+typedef struct rd_kafka_FeatureUpdate_s rd_kafka_FeatureUpdate_t;
+/** The outcome for one feature, owned by the event. */
+typedef struct rd_kafka_FeatureResult_s rd_kafka_FeatureResult_t;
+
+/**
+ * Returns a change of a feature's level. Free it with rd_kafka_FeatureUpdate_destroy().
+ *
+ * @param level  The new level, 0 to 32767; 0 stops the use of the feature, and is a downgrade.
+ *
+ * @returns NULL for a feature that is NULL or not UTF-8. rd_kafka_UpdateFeatures() checks the other arguments.
+ */
+RD_EXPORT rd_kafka_FeatureUpdate_t *
+rd_kafka_FeatureUpdate_new(const char *feature,
+                           int level,
+                           rd_kafka_FeatureUpgradeType_t upgrade_type);
+
+/** Frees a change; NULL has no effect. */
+RD_EXPORT void rd_kafka_FeatureUpdate_destroy(rd_kafka_FeatureUpdate_t *update);
+
+/** Frees the changes of an array, and not the array. */
+RD_EXPORT void rd_kafka_FeatureUpdate_destroy_array(rd_kafka_FeatureUpdate_t **updates,
+                                                    size_t update_cnt);
+
+/**
+ * Changes the levels of features, since Kafka 4.0 all or none. Requires Kafka 2.7.
+ *
+ * @param updates     The changes, for each feature once.
+ * @param update_cnt  The number of features, at least 1.
+ * @param options     NULL or options of RD_KAFKA_ADMIN_OP_UPDATEFEATURES, which has also
+ *                    rd_kafka_AdminOptions_set_operation_timeout() and, for Kafka 3.3 and later,
+ *                    rd_kafka_AdminOptions_set_validate_only().
+ *
+ * A request whose response is lost is not repeated, unless it only validates.
+ */
+RD_EXPORT void rd_kafka_UpdateFeatures(rd_kafka_t *rk,
+                                       rd_kafka_FeatureUpdate_t **updates,
+                                       size_t update_cnt,
+                                       const rd_kafka_AdminOptions_t *options,
+                                       rd_kafka_queue_t *rkqu);
+
+/** The result of UpdateFeatures. */
+typedef rd_kafka_event_t rd_kafka_UpdateFeatures_result_t;
+
+/** Returns the event as the result of UpdateFeatures; NULL for other events. */
+RD_EXPORT const rd_kafka_UpdateFeatures_result_t *
+rd_kafka_event_UpdateFeatures_result(rd_kafka_event_t *rkev);
+
+/** Returns the outcomes in the order of the call. An error of the whole request is that of each feature. */
+RD_EXPORT const rd_kafka_FeatureResult_t **
+rd_kafka_UpdateFeatures_result_features(const rd_kafka_UpdateFeatures_result_t *result,
+                                        size_t *cntp);
+
+/** Returns the feature's name; NULL for NULL. */
+RD_EXPORT const char *rd_kafka_FeatureResult_name(const rd_kafka_FeatureResult_t *result);
+
+/** Returns the error, such as RD_KAFKA_RESP_ERR_INVALID_UPDATE_VERSION; NULL for success. */
+RD_EXPORT const rd_kafka_error_t *
+rd_kafka_FeatureResult_error(const rd_kafka_FeatureResult_t *result);
+
+/** @} */
+
+/** @name AddRaftVoter and RemoveRaftVoter: changes of the metadata quorum's voters (KIP-853)
+ *
+ * Both require Kafka 3.9 with the feature `kraft.version` at level 1. The event has the error of the call, and
+ * nothing else. A request whose response is lost is not repeated.
+ *
+ *  @{ */
+
+/** The operations, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_ADDRAFTVOTER    ((rd_kafka_admin_op_t)1010)
+#define RD_KAFKA_ADMIN_OP_REMOVERAFTVOTER ((rd_kafka_admin_op_t)1011)
+/** The types of their events. */
+#define RD_KAFKA_EVENT_ADDRAFTVOTER_RESULT    1010
+#define RD_KAFKA_EVENT_REMOVERAFTVOTER_RESULT 1011
+
+/**
+ * Returns an address of a voter. Free it with rd_kafka_RaftVoterEndpoint_destroy().
+ *
+ * @returns NULL for a listener or host that is NULL, empty or not UTF-8, and for port 0.
+ */
+RD_EXPORT rd_kafka_RaftVoterEndpoint_t *
+rd_kafka_RaftVoterEndpoint_new(const char *listener, const char *host, uint16_t port);
+
+/** Frees an address; NULL has no effect. */
+RD_EXPORT void rd_kafka_RaftVoterEndpoint_destroy(rd_kafka_RaftVoterEndpoint_t *endpoint);
+
+/** Frees the addresses of an array, and not the array. */
+RD_EXPORT void
+rd_kafka_RaftVoterEndpoint_destroy_array(rd_kafka_RaftVoterEndpoint_t **endpoints,
+                                         size_t endpoint_cnt);
+
+/**
+ * Makes a controller a voter. It must have caught up as an observer.
+ *
+ * @param voter_id      The node id of the controller.
+ * @param directory_id  The id of its metadata directory.
+ * @param endpoints     Its listeners for controllers, one for each name.
+ * @param endpoint_cnt  The number of listeners, at least 1.
+ * @param cluster_id    The id of the cluster, with which the controller compares its own; NULL for no comparison.
+ * @param options       NULL or options of RD_KAFKA_ADMIN_OP_ADDRAFTVOTER, which has also
+ *                      rd_kafka_AdminOptions_set_operation_timeout().
+ *
+ * Errors of the call: RD_KAFKA_RESP_ERR_DUPLICATE_VOTER, 104 (INCONSISTENT_CLUSTER_ID) for another
+ * cluster, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT for a controller that does not catch up, and others.
+ */
+RD_EXPORT void rd_kafka_AddRaftVoter(rd_kafka_t *rk,
+                                     int32_t voter_id,
+                                     const rd_kafka_Uuid_t *directory_id,
+                                     rd_kafka_RaftVoterEndpoint_t **endpoints,
+                                     size_t endpoint_cnt,
+                                     const char *cluster_id,
+                                     const rd_kafka_AdminOptions_t *options,
+                                     rd_kafka_queue_t *rkqu);
+
+/** The result of AddRaftVoter. */
+typedef rd_kafka_event_t rd_kafka_AddRaftVoter_result_t;
+
+/** Returns the event as the result of AddRaftVoter; NULL for other events. */
+RD_EXPORT const rd_kafka_AddRaftVoter_result_t *
+rd_kafka_event_AddRaftVoter_result(rd_kafka_event_t *rkev);
+
+/**
+ * Removes a voter, which remains an observer if it runs. The parameters are those of rd_kafka_AddRaftVoter();
+ * `options` are NULL or options of RD_KAFKA_ADMIN_OP_REMOVERAFTVOTER.
+ *
+ * Errors of the call: RD_KAFKA_RESP_ERR_VOTER_NOT_FOUND, 104 (INCONSISTENT_CLUSTER_ID), and others.
+ */
+RD_EXPORT void rd_kafka_RemoveRaftVoter(rd_kafka_t *rk,
+                                        int32_t voter_id,
+                                        const rd_kafka_Uuid_t *directory_id,
+                                        const char *cluster_id,
+                                        const rd_kafka_AdminOptions_t *options,
+                                        rd_kafka_queue_t *rkqu);
+
+/** The result of RemoveRaftVoter. */
+typedef rd_kafka_event_t rd_kafka_RemoveRaftVoter_result_t;
+
+/** Returns the event as the result of RemoveRaftVoter; NULL for other events. */
+RD_EXPORT const rd_kafka_RemoveRaftVoter_result_t *
+rd_kafka_event_RemoveRaftVoter_result(rd_kafka_event_t *rkev);
+
+/** @} */
+
+/** @name UnregisterBroker: the removal of a broker that will not return (KIP-500)
+ *  @{ */
+
+/** The operation, for rd_kafka_AdminOptions_new(). */
+#define RD_KAFKA_ADMIN_OP_UNREGISTERBROKER ((rd_kafka_admin_op_t)1012)
+/** The type of its event. */
+#define RD_KAFKA_EVENT_UNREGISTERBROKER_RESULT 1012
+
+/**
+ * Removes the registration of a broker from a KRaft cluster. Requires Kafka 3.0.
+ *
+ * @param broker_id  The broker, which should be shut down.
+ * @param options    NULL or options of RD_KAFKA_ADMIN_OP_UNREGISTERBROKER.
+ *
+ * The event has the error of the call, such as 102 (BROKER_ID_NOT_REGISTERED), and nothing else. A
+ * request whose response is lost is not repeated.
+ */
+RD_EXPORT void rd_kafka_UnregisterBroker(rd_kafka_t *rk,
+                                         int32_t broker_id,
+                                         const rd_kafka_AdminOptions_t *options,
+                                         rd_kafka_queue_t *rkqu);
+
+/** The result of UnregisterBroker. */
+typedef rd_kafka_event_t rd_kafka_UnregisterBroker_result_t;
+
+/** Returns the event as the result of UnregisterBroker; NULL for other events. */
+RD_EXPORT const rd_kafka_UnregisterBroker_result_t *
+rd_kafka_event_UnregisterBroker_result(rd_kafka_event_t *rkev);
+
+/** @} */
+
 /* ---- transactions and tokens ----------------------------------------------------------------- */
 
 /* ---- groups ---------------------------------------------------------------------------------- */

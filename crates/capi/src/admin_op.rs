@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 /// A set of options.
-pub(crate) type OptionSet = u8;
+pub(crate) type OptionSet = u16;
 
 /// `rd_kafka_AdminOptions_set_operation_timeout()`
 pub(crate) const OPERATION_TIMEOUT: OptionSet = 1;
@@ -17,6 +17,8 @@ pub(crate) const STABLE_OFFSETS: OptionSet = 8;
 pub(crate) const AUTHORIZED_OPERATIONS: OptionSet = 16;
 /// `rd_kafka_AdminOptions_set_isolation_level()`
 pub(crate) const ISOLATION_LEVEL: OptionSet = 32;
+/// `rd_kafka_AdminOptions_set_allow_replication_factor_change()`
+pub(crate) const FACTOR_CHANGE: OptionSet = 64;
 
 /// An operation.
 pub(crate) struct AdminOp {
@@ -67,6 +69,24 @@ pub(crate) static ADMIN_OPS: &[AdminOp] = &[
     op(20, 0x20_0000, c"DescribeClusterResult", AUTHORIZED_OPERATIONS),
     op(21, 0x40_0000, c"ListOffsetsResult", OPERATION_TIMEOUT | ISOLATION_LEVEL),
     op(22, 0x80_0000, c"ElectLeadersResult", OPERATION_TIMEOUT),
+    op(1000, 1000, c"DescribeLogDirsResult", 0),
+    op(1001, 1001, c"AlterReplicaLogDirsResult", 0),
+    op(1002, 1002, c"DescribeClientQuotasResult", 0),
+    op(1003, 1003, c"AlterClientQuotasResult", VALIDATE_ONLY),
+    op(
+        1004,
+        1004,
+        c"AlterPartitionReassignmentsResult",
+        OPERATION_TIMEOUT | FACTOR_CHANGE,
+    ),
+    op(1005, 1005, c"ListPartitionReassignmentsResult", OPERATION_TIMEOUT),
+    op(1006, 1006, c"ListConfigResourcesResult", 0),
+    op(1007, 1007, c"DescribeMetadataQuorumResult", 0),
+    op(1008, 1008, c"DescribeFeaturesResult", 0),
+    op(1009, 1009, c"UpdateFeaturesResult", OPERATION_TIMEOUT | VALIDATE_ONLY),
+    op(1010, 1010, c"AddRaftVoterResult", OPERATION_TIMEOUT),
+    op(1011, 1011, c"RemoveRaftVoterResult", 0),
+    op(1012, 1012, c"UnregisterBrokerResult", 0),
 ];
 
 /// Returns the operation with this name.

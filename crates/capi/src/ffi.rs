@@ -160,7 +160,7 @@ macro_rules! as_is {
     )*};
 }
 
-as_is!(u16, i32, u32, i64, usize, isize, ());
+as_is!(u16, i32, u32, i64, usize, isize, f64, ());
 
 impl<T> FromC for *mut T {
     type C = *mut T;

@@ -28,6 +28,12 @@ impl UuidHandle {
         UuidHandle::new(high, low)
     }
 
+    /// Returns the id of the handle.
+    pub fn to_core(&self) -> Uuid {
+        let half = |half: i64| u128::from(half.cast_unsigned());
+        Uuid((half(self.most_significant) << 64 | half(self.least_significant)).to_be_bytes())
+    }
+
     /// From its two halves.
     pub fn new(most_significant: i64, least_significant: i64) -> Self {
         let mut bytes = [0; 16];
@@ -113,5 +119,6 @@ mod tests {
         assert_eq!(uuid.text.as_c_str(), c"ASNFZ4mrze///////////w");
         let id = Uuid(0x0123_4567_89ab_cdef_ffff_ffff_ffff_ffff_u128.to_be_bytes());
         assert_eq!(UuidHandle::from_core(id).text, uuid.text);
+        assert_eq!(uuid.to_core(), id);
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Broker {
     pub(crate) rack: Option<String>,
     /// The broker is part of the cluster: it may lead partitions, and metadata lists it.
     pub(crate) alive: bool,
+    /// Controllers know the broker. Unregistered brokers are down.
+    pub(crate) registered: bool,
     /// Clients can connect. A broker may be alive and unreachable.
     pub(crate) reachable: bool,
     pub(crate) sessions: FetchSessions,
@@ -42,6 +44,7 @@ impl Brokers {
                 port,
                 rack: config.racks.get(index).cloned(),
                 alive: true,
+                registered: true,
                 reachable: true,
                 sessions: FetchSessions::new(config.fetch_session_slots),
                 clock_skew_ms: 0,
@@ -63,8 +66,9 @@ impl Brokers {
         self.by_id.get_mut(&id)
     }
 
+    /// Returns true for a registered broker.
     pub(crate) fn contains(&self, id: BrokerId) -> bool {
-        self.by_id.contains_key(&id)
+        self.get(id).is_some_and(|b| b.registered)
     }
 
     /// Returns the brokers by ascending id.

@@ -236,6 +236,22 @@ impl Cluster {
         self.coordinators_moved();
     }
 
+    /// Removes the registration of a broker, as UnregisterBroker does; one that is up is stopped first. It registers again
+    /// when it is started.
+    ///
+    /// # Errors
+    /// BROKER_ID_NOT_REGISTERED.
+    pub fn unregister_broker(&mut self, broker: BrokerId) -> Result<(), ErrorCode> {
+        if !self.state.brokers.contains(broker) {
+            return Err(ErrorCode::BROKER_ID_NOT_REGISTERED);
+        }
+        self.shut_down(broker, false);
+        if let Some(state) = self.state.brokers.get_mut(broker) {
+            state.registered = false;
+        }
+        Ok(())
+    }
+
     /// Starts a broker that was stopped or has crashed. It follows the current leaders, and leads the partitions that
     /// have no leader and for which it is in sync.
     pub fn start_broker(&mut self, broker: BrokerId) {
@@ -243,12 +259,17 @@ impl Cluster {
             return;
         };
         state.reachable = true;
+        state.registered = true;
         if std::mem::replace(&mut state.alive, true) {
             return;
         }
         for topic in self.state.topics.iter_mut() {
             for partition in &mut topic.partitions {
-                if !partition.replicas.contains(&broker) {
+                let is_copying = partition
+                    .reassignment
+                    .as_ref()
+                    .is_some_and(|r| r.adding.contains(&broker));
+                if !partition.replicas.contains(&broker) || is_copying {
                     continue;
                 }
                 match partition.leader {
@@ -324,6 +345,11 @@ impl Cluster {
         self.state.config.replication_delay_us = micros;
     }
 
+    /// Sets the time in microseconds that later copies of replicas to other brokers and log directories take.
+    pub fn set_replica_copy_delay_us(&mut self, micros: u64) {
+        self.state.config.replica_copy_delay_us = micros;
+    }
+
     /// Changes how long after the end of a transaction was decided its markers are written, from now on, in
     /// microseconds.
     pub fn set_transaction_marker_delay_us(&mut self, micros: u64) {
@@ -339,6 +365,7 @@ impl Cluster {
     /// Changes the level of the feature `transaction.version`, as an upgrade of the cluster does.
     pub fn set_transaction_version(&mut self, level: i16) {
         self.state.config.transaction_version = level;
+        self.state.features.changed();
     }
 
     // ---------------------------------------------------------------- coordinators

@@ -32,6 +32,9 @@ pub struct ClusterConfig {
     /// The time in microseconds that followers take to copy an append. 0 means at once. Until then the high watermark
     /// stays behind, `acks=all` waits, and a crash of the leader loses the records.
     pub replication_delay_us: u64,
+    /// The time in microseconds that a broker takes to copy a replica that a reassignment adds, and to copy a replica to
+    /// another of its log directories. 0 means at once.
+    pub replica_copy_delay_us: u64,
     /// `message.max.bytes`: the largest record batch of a topic without `max.message.bytes`.
     pub message_max_bytes: i32,
     /// `fetch.max.bytes`: the upper limit of any fetch response.
@@ -136,6 +139,7 @@ impl Default for ClusterConfig {
             auto_create_topics: true,
             topic_creation_delay_us: 0,
             replication_delay_us: 0,
+            replica_copy_delay_us: 500_000,
             message_max_bytes: 1_048_588,
             fetch_max_bytes: 57_671_680,
             message_timestamp_after_max_ms: 3_600_000,

@@ -9,6 +9,7 @@ use crate::faults::FaultAction;
 use crate::groups::ClassicGroup;
 use crate::handlers::{self, Api, Served, k18_api_versions};
 use crate::ids::{BrokerId, ConnectionId, ConnectionKey};
+use crate::reassignments;
 use crate::recorder::ClientAction;
 use crate::replication;
 use crate::request::{CloseReason, Context};
@@ -325,6 +326,12 @@ impl Cluster {
                 leader_epoch,
                 offset,
             } => replication::replicated(state, topic, partition, leader_epoch, offset),
+            Timer::Reassigned { topic, partition } => reassignments::complete(state, topic, partition),
+            Timer::ReplicaCopied {
+                broker,
+                topic,
+                partition,
+            } => reassignments::replica_copied(state, broker, topic, partition),
             Timer::MemberSession { group, member } => {
                 self.fire_classic(&group, |group, state| group.session_due(state, &member));
             }

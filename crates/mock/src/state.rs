@@ -8,10 +8,13 @@ use crate::config::ClusterConfig;
 use crate::connections::{Connections, Delivery};
 use crate::coordinators::{CoordinatorKind, Coordinators};
 use crate::faults::Faults;
+use crate::features::Features;
 use crate::history::{History, JoinRecord};
 use crate::ids::{BrokerId, ConnectionKey, DelayedId};
 use crate::producer_ids::ProducerIds;
 use crate::purgatory::{DelayedOperation, DelayedRequest, Purgatory};
+use crate::quorum::Quorum;
+use crate::quotas::ClientQuotas;
 use crate::request::Context;
 use crate::rng::Rng;
 use crate::scram_credentials::ScramCredentials;
@@ -38,6 +41,9 @@ pub(crate) struct ClusterState {
     pub(crate) history: History,
     pub(crate) acls: Acls,
     pub(crate) scram_credentials: ScramCredentials,
+    pub(crate) quotas: ClientQuotas,
+    pub(crate) features: Features,
+    pub(crate) quorum: Quorum,
 }
 
 impl ClusterState {
@@ -58,6 +64,9 @@ impl ClusterState {
             history: History::default(),
             acls: Acls::default(),
             scram_credentials: ScramCredentials::default(),
+            quotas: ClientQuotas::default(),
+            features: Features::default(),
+            quorum: Quorum::new(config.broker_ids()),
             config,
         }
     }

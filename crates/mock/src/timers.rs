@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ottla_protocol::Uuid;
 
-use crate::ids::{ConnectionKey, DelayedId};
+use crate::ids::{BrokerId, ConnectionKey, DelayedId};
 use crate::time::Time;
 
 /// The timeouts of a group member.
@@ -35,6 +35,14 @@ pub(crate) enum Timer {
         partition: i32,
         leader_epoch: i32,
         offset: i64,
+    },
+    /// The added replicas of a reassigned partition have copied its log.
+    Reassigned { topic: Uuid, partition: i32 },
+    /// A broker has copied a replica to another log directory.
+    ReplicaCopied {
+        broker: BrokerId,
+        topic: Uuid,
+        partition: i32,
     },
     /// The session timeout of a member of a classic group.
     MemberSession { group: String, member: String },

@@ -8,8 +8,24 @@ use crate::api_error::ApiError;
 use crate::config::ClusterConfig;
 use crate::ids::{BrokerId, DelayedId};
 use crate::log::PartitionLog;
+use crate::log_dirs::ReplicaPlaces;
 use crate::time::Time;
 use crate::topic_config::{ConfigResource, TopicConfig};
+
+/// Other replicas that a partition is to have (KIP-455).
+#[derive(Debug)]
+pub(crate) struct Reassignment {
+    /// The replicas before.
+    pub(crate) original: Vec<BrokerId>,
+    /// The replicas after.
+    pub(crate) target: Vec<BrokerId>,
+    /// The replicas that are copying the log.
+    pub(crate) adding: Vec<BrokerId>,
+    /// The replicas that will be removed.
+    pub(crate) removing: Vec<BrokerId>,
+    /// The time at which the copies are complete.
+    pub(crate) copied_at: Time,
+}
 
 /// One partition. All replicas share one log: the records above the high watermark are those that followers do not
 /// have.
@@ -22,6 +38,9 @@ pub(crate) struct Partition {
     pub(crate) isr: Vec<BrokerId>,
     /// The replica to which the leader sends consumers, if one is set.
     pub(crate) preferred_replica: Option<BrokerId>,
+    /// The reassignment under way. Its added replicas are in `replicas`, and not in `isr`.
+    pub(crate) reassignment: Option<Reassignment>,
+    pub(crate) places: ReplicaPlaces,
     pub(crate) log: PartitionLog,
     /// Delayed requests that watch this partition.
     pub(crate) watchers: BTreeSet<DelayedId>,
@@ -40,6 +59,8 @@ impl Partition {
             replicas,
             isr,
             preferred_replica: None,
+            reassignment: None,
+            places: ReplicaPlaces::default(),
             log: PartitionLog::default(),
             watchers: BTreeSet::new(),
         }

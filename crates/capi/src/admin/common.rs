@@ -3,6 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 
 use ottla_core::error::{Error, ErrorCode};
+use ottla_core::types::TopicPartition;
 
 use crate::abi::PartitionList;
 use crate::errors::ErrorHandle;
@@ -61,6 +62,62 @@ impl<T> Pointers<T> {
             false => self.0.as_ptr().cast::<*const T>().cast_mut(),
         }
     }
+}
+
+impl<T> Pointers<T> {
+    /// Returns the array of `pointers`, NULL when it is empty or there are none, and its length.
+    ///
+    /// # Safety
+    /// `count` is NULL or valid for writes.
+    pub(super) unsafe fn lend_from(pointers: Option<&Self>, count: *mut usize) -> *mut *const T {
+        match pointers {
+            // SAFETY: the caller's out-parameter.
+            Some(pointers) => unsafe { pointers.lend(count) },
+            None => {
+                // SAFETY: as above.
+                unsafe { ffi::put(count, 0) };
+                std::ptr::null_mut()
+            }
+        }
+    }
+}
+
+/// Returns an array of numbers, NULL when it is empty or there is none, and its length.
+///
+/// # Safety
+/// `count` is NULL or valid for writes.
+pub(super) unsafe fn lend_numbers(numbers: Option<&[i32]>, count: *mut usize) -> *const i32 {
+    let numbers = numbers.unwrap_or_default();
+    // SAFETY: the caller's out-parameter.
+    unsafe { ffi::put(count, numbers.len()) };
+    match numbers.is_empty() {
+        true => std::ptr::null(),
+        false => numbers.as_ptr(),
+    }
+}
+
+/// Copies an array of numbers.
+///
+/// # Safety
+/// `array` is NULL or valid for reads of `count` numbers.
+pub(super) unsafe fn numbers(array: *const i32, count: usize) -> Vec<i32> {
+    match array.is_null() || count == 0 {
+        true => Vec::new(),
+        // SAFETY: the caller's array.
+        false => unsafe { std::slice::from_raw_parts(array, count) }.to_vec(),
+    }
+}
+
+/// Returns the partitions of a list; `None` for NULL.
+///
+/// # Errors
+/// `_INVALID_ARG` if a topic is NULL or not UTF-8.
+pub(super) fn optional_partitions(list: Option<&PartitionList>) -> Result<Option<Vec<TopicPartition>>, Error> {
+    let Some(list) = list else { return Ok(None) };
+    let partitions = list.to_partitions();
+    partitions
+        .map(Some)
+        .ok_or_else(|| Error::invalid_arg("A topic of the list is NULL or not UTF-8"))
 }
 
 /// Frees each handle of an array, and leaves the array alone.

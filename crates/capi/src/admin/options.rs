@@ -35,6 +35,8 @@ pub struct AdminOptions {
     pub(super) include_authorized_operations: bool,
     /// Records of open transactions do not count.
     pub(super) read_committed: bool,
+    /// A reassignment may change the number of replicas.
+    pub(super) allow_factor_change: bool,
     opaque: *mut c_void,
 }
 
@@ -92,6 +94,17 @@ unsafe fn set(checked: Result<(), String>, errstr: *mut c_char, size: usize, set
     }
 }
 
+/// Sets an option that is a flag, or returns why not.
+pub(super) fn set_flag_of(
+    options: &mut AdminOptions,
+    (option, name): (OptionSet, &str),
+    true_or_false: c_int,
+    flag: impl FnOnce(&mut AdminOptions) -> &mut bool,
+) -> Option<Owned<ErrorHandle>> {
+    let checked = check(options, option, name, (0, 1), true_or_false);
+    set_flag(checked, || *flag(options) = true_or_false == 1)
+}
+
 /// Sets one option, or returns why not.
 fn set_flag(checked: Result<(), String>, set: impl FnOnce()) -> Option<Owned<ErrorHandle>> {
     match checked {
@@ -117,6 +130,7 @@ exports! {
                 require_stable: false,
                 include_authorized_operations: false,
                 read_committed: false,
+                allow_factor_change: true,
                 opaque: std::ptr::null_mut(),
             })
         })

@@ -1,8 +1,8 @@
 //! `rd_kafka_topic_partition_result_t`: the outcome for one partition.
 
-use ottla_core::admin::ElectionResult;
-use ottla_core::error::ErrorCode;
-use ottla_core::types::{PartitionOffset, offset};
+use ottla_core::admin::{ElectionResult, ReassignmentResult};
+use ottla_core::error::{Error, ErrorCode};
+use ottla_core::types::{PartitionOffset, TopicPartition, offset};
 
 use super::common::always_error;
 use crate::abi::PartitionRow;
@@ -24,17 +24,29 @@ unsafe impl Tagged for PartitionResultHandle {
     const TAG: u32 = 0x0e44_0a22;
 }
 
-impl From<&ElectionResult> for PartitionResultHandle {
-    fn from(result: &ElectionResult) -> Self {
+impl PartitionResultHandle {
+    fn new(tp: &TopicPartition, error: Option<&Error>) -> Self {
         let row = PartitionOffset {
-            error: result.error.as_ref().map_or(ErrorCode::NO_ERROR, |error| error.code),
-            ..PartitionOffset::new(result.tp.clone(), offset::INVALID)
+            error: error.map_or(ErrorCode::NO_ERROR, |error| error.code),
+            ..PartitionOffset::new(tp.clone(), offset::INVALID)
         };
         PartitionResultHandle {
             tag: Tag::new(Self::TAG),
             partition: OwnedList::from_rows(&[row]),
-            error: always_error(result.error.as_ref()),
+            error: always_error(error),
         }
+    }
+}
+
+impl From<&ElectionResult> for PartitionResultHandle {
+    fn from(result: &ElectionResult) -> Self {
+        PartitionResultHandle::new(&result.tp, result.error.as_ref())
+    }
+}
+
+impl From<&ReassignmentResult> for PartitionResultHandle {
+    fn from(result: &ReassignmentResult) -> Self {
+        PartitionResultHandle::new(&result.tp, result.error.as_ref())
     }
 }
 

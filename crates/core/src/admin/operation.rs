@@ -163,6 +163,12 @@ impl To<'_, '_> {
         self.options
     }
 
+    /// Returns the name and the version of the client's software, as connections send them.
+    pub fn software(&self) -> (String, String) {
+        let (name, version) = self.ctx.connections.software();
+        (name.to_owned(), version.to_owned())
+    }
+
     /// Returns the broker's timeout for the operation in milliseconds.
     pub fn operation_timeout_ms(&self) -> i32 {
         i32::try_from(self.operation_timeout.as_millis()).unwrap_or(i32::MAX)

@@ -93,6 +93,12 @@ impl ConnectionTable {
         }
     }
 
+    /// Returns the name and the version of the client's software (KIP-511).
+    pub fn software(&self) -> (&str, &str) {
+        let config = &self.state.config;
+        (&config.software_name, &config.software_version)
+    }
+
     /// Returns the same table with a log.
     #[must_use]
     pub fn with_log(mut self, log: Arc<Logger>) -> Self {

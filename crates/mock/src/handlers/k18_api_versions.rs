@@ -6,12 +6,10 @@
 //! version that the broker does not support is answered in version 0 with UNSUPPORTED_VERSION and the range of
 //! ApiVersions itself (KIP-511).
 //!
-//! From version 3 on also the feature `transaction.version` (KIP-890): the levels that brokers support, and the
-//! finalized level of the cluster unless it is 0 (KIP-584).
+//! From version 3 on also the features (KIP-584): the levels that brokers support, the finalized levels of the cluster
+//! unless they are 0, and their epoch.
 //!
 //! GetTelemetrySubscriptions and PushTelemetry only with a subscription.
-//!
-//! Omitted: all other features.
 
 use ottla_protocol::api::api_versions::{
     ApiVersion, ApiVersionsRequest, ApiVersionsResponse, FinalizedFeatureKey, SupportedFeatureKey,
@@ -21,12 +19,10 @@ use ottla_protocol::{ApiKey, ErrorCode};
 use super::APIS;
 use super::handler::{Answer, AnswerOf, Api, Handler, Served};
 use crate::cluster::Cluster;
+use crate::features::FEATURES;
 use crate::request::Context;
 
 pub(crate) struct ApiVersions;
-
-/// The latest level of `transaction.version`.
-const MAX_TRANSACTION_VERSION: i16 = 2;
 
 impl Handler for ApiVersions {
     type Request = ApiVersionsRequest;
@@ -59,23 +55,29 @@ impl Handler for ApiVersions {
 }
 
 fn add_features(cluster: &Cluster, context: &Context, response: &mut ApiVersionsResponse) {
-    let name = "transaction.version";
-    response.supported_features.push(SupportedFeatureKey {
-        name: name.into(),
+    let supported = FEATURES.iter().map(|feature| SupportedFeatureKey {
+        name: feature.name.into(),
         // Older clients cannot decode a minimum level of 0 (KIP-1022).
-        min_version: if context.version < 4 { 1 } else { 0 },
-        max_version: MAX_TRANSACTION_VERSION,
+        min_version: match context.version {
+            ..4 => feature.min_level.max(1),
+            _ => feature.min_level,
+        },
+        max_version: feature.max_level,
         ..Default::default()
     });
-    let level = cluster.state.config.transaction_version.min(MAX_TRANSACTION_VERSION);
-    response.finalized_features_epoch = 1;
-    if level > 0 {
-        response.finalized_features.push(FinalizedFeatureKey {
-            name: name.into(),
-            min_version_level: level,
-            max_version_level: level,
-            ..Default::default()
-        });
+    response.supported_features = supported.collect();
+    let (features, transaction_version) = (&cluster.state.features, cluster.state.config.transaction_version);
+    response.finalized_features_epoch = features.epoch();
+    for feature in FEATURES {
+        let level = features.level(feature.name, transaction_version).min(feature.max_level);
+        if level > 0 {
+            response.finalized_features.push(FinalizedFeatureKey {
+                name: feature.name.into(),
+                min_version_level: level,
+                max_version_level: level,
+                ..Default::default()
+            });
+        }
     }
 }
 

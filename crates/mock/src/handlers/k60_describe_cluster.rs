@@ -29,7 +29,7 @@ impl Handler for DescribeCluster {
             .state
             .brokers
             .iter()
-            .filter(|(_, b)| b.alive || request.include_fenced_brokers);
+            .filter(|(_, b)| b.alive || b.registered && request.include_fenced_brokers);
         let brokers = listed.map(|(id, broker)| DescribeClusterBroker {
             broker_id: id.0,
             host: broker.host.clone(),

@@ -33,20 +33,32 @@ mod k30_create_acls;
 mod k31_delete_acls;
 mod k32_describe_configs;
 mod k33_alter_configs;
+mod k34_alter_replica_log_dirs;
+mod k35_describe_log_dirs;
 mod k36_sasl_authenticate;
 mod k37_create_partitions;
 mod k42_delete_groups;
 mod k43_elect_leaders;
 mod k44_incremental_alter_configs;
+mod k45_alter_partition_reassignments;
+mod k46_list_partition_reassignments;
 mod k47_offset_delete;
+mod k48_describe_client_quotas;
+mod k49_alter_client_quotas;
 mod k50_describe_user_scram_credentials;
 mod k51_alter_user_scram_credentials;
+mod k55_describe_quorum;
+mod k57_update_features;
 mod k60_describe_cluster;
+mod k64_unregister_broker;
 mod k65_describe_transactions;
 mod k68_consumer_group_heartbeat;
 mod k69_consumer_group_describe;
 mod k71_get_telemetry_subscriptions;
 mod k72_push_telemetry;
+mod k74_list_config_resources;
+mod k80_add_raft_voter;
+mod k81_remove_raft_voter;
 
 pub(crate) use handler::{Api, Served};
 
@@ -81,20 +93,32 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k31_delete_acls::DeleteAcls>(),
     Api::of::<k32_describe_configs::DescribeConfigs>(),
     Api::of::<k33_alter_configs::AlterConfigs>(),
+    Api::of::<k34_alter_replica_log_dirs::AlterReplicaLogDirs>(),
+    Api::of::<k35_describe_log_dirs::DescribeLogDirs>(),
     Api::of::<k36_sasl_authenticate::SaslAuthenticate>(),
     Api::of::<k37_create_partitions::CreatePartitions>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
     Api::of::<k43_elect_leaders::ElectLeaders>(),
     Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),
+    Api::of::<k45_alter_partition_reassignments::AlterPartitionReassignments>(),
+    Api::of::<k46_list_partition_reassignments::ListPartitionReassignments>(),
     Api::of::<k47_offset_delete::OffsetDelete>(),
+    Api::of::<k48_describe_client_quotas::DescribeClientQuotas>(),
+    Api::of::<k49_alter_client_quotas::AlterClientQuotas>(),
     Api::of::<k50_describe_user_scram_credentials::DescribeUserScramCredentials>(),
     Api::of::<k51_alter_user_scram_credentials::AlterUserScramCredentials>(),
+    Api::of::<k55_describe_quorum::DescribeQuorum>(),
+    Api::of::<k57_update_features::UpdateFeatures>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
+    Api::of::<k64_unregister_broker::UnregisterBroker>(),
     Api::of::<k65_describe_transactions::DescribeTransactions>(),
     Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),
     Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),
     Api::of::<k71_get_telemetry_subscriptions::GetTelemetrySubscriptions>(),
     Api::of::<k72_push_telemetry::PushTelemetry>(),
+    Api::of::<k74_list_config_resources::ListConfigResources>(),
+    Api::of::<k80_add_raft_voter::AddRaftVoter>(),
+    Api::of::<k81_remove_raft_voter::RemoveRaftVoter>(),
 ];
 
 /// Returns the handler of an API.

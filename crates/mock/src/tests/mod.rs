@@ -2,6 +2,7 @@
 
 mod admin;
 mod cluster;
+mod cluster_admin;
 mod consumer_groups;
 mod coordinators;
 mod faults;

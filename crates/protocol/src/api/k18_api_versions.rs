@@ -54,3 +54,8 @@ schema! {
         min_version_level: i16 [3+],
     }
 }
+
+impl ApiVersionsRequest {
+    /// The first version with features (KIP-584).
+    pub const FEATURES_SINCE: i16 = 3;
+}

@@ -60,3 +60,8 @@ schema! {
         is_future_key: bool [0+],
     }
 }
+
+impl DescribeLogDirsRequest {
+    /// The first version with an error of the whole response.
+    pub const ERROR_SINCE: i16 = 3;
+}

@@ -49,3 +49,8 @@ schema! {
         error_message: Option<String> [0+],
     }
 }
+
+impl AlterPartitionReassignmentsRequest {
+    /// The first version that can refuse changes of the replication factor (KIP-860).
+    pub const FACTOR_CHECK_SINCE: i16 = 1;
+}

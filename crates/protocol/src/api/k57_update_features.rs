@@ -41,3 +41,8 @@ schema! {
         error_message: Option<String> [0-1],
     }
 }
+
+impl UpdateFeaturesRequest {
+    /// The first version with kinds of updates and with validation only (KIP-778).
+    pub const UPGRADE_TYPE_SINCE: i16 = 1;
+}

@@ -26,3 +26,8 @@ schema! {
         resource_type: i8 [1+] = 16,
     }
 }
+
+impl ListConfigResourcesRequest {
+    /// The first version with types of resources (KIP-1142).
+    pub const TYPES_SINCE: i16 = 1;
+}

@@ -5,8 +5,8 @@ use std::fmt;
 use super::{Api, Direction};
 use crate::api_key::ApiKey;
 
-/// Names of APIs without schema here: those between brokers and controllers, and the Raft-voter, share-group-state and
-/// streams-group ones. Log lines and broker listings still name them.
+/// Names of APIs without schema here: those between brokers and controllers, and the share-group-state and streams-group
+/// ones. Log lines and broker listings still name them.
 const NAMES_WITHOUT_SCHEMA: &[(i16, &str)] = &[
     (4, "LeaderAndIsr"),
     (5, "StopReplica"),
@@ -23,8 +23,6 @@ const NAMES_WITHOUT_SCHEMA: &[(i16, &str)] = &[
     (67, "AllocateProducerIds"),
     (70, "ControllerRegistration"),
     (73, "AssignReplicasToDirs"),
-    (80, "AddRaftVoter"),
-    (81, "RemoveRaftVoter"),
     (82, "UpdateRaftVoter"),
     (83, "InitializeShareGroupState"),
     (84, "ReadShareGroupState"),

@@ -12,10 +12,11 @@ fn api_versions_has_the_transaction_version() {
             ..Default::default()
         };
         let answered = test.call(1, &request, version);
-        let supported = &answered.supported_features[0];
-        assert_eq!(supported.name, "transaction.version");
+        let name = "transaction.version";
+        let supported = answered.supported_features.iter().find(|f| f.name == name).unwrap();
         assert_eq!((supported.min_version, supported.max_version), (lowest, 2));
-        let settled = answered.finalized_features.first().map_or(0, |f| f.max_version_level);
+        let mut finalized = answered.finalized_features.iter();
+        let settled = finalized.find(|f| f.name == name).map_or(0, |f| f.max_version_level);
         assert_eq!(settled, level);
     }
 }
