@@ -1,6 +1,7 @@
 /* NULL as a handle: an error where the function can return one, and never a crash. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
+#include <ottla_admin.h>
 
 static void clients(void) {
         char errstr[64] = "";
@@ -66,6 +67,65 @@ static void administration(void) {
         rd_kafka_NewPartitions_destroy(NULL);
         rd_kafka_ConfigResource_destroy(NULL);
         rd_kafka_NewTopic_destroy_array(NULL, 0);
+}
+
+static void administration_of_transactions(void) {
+        const rd_kafka_resp_err_t bad = RD_KAFKA_RESP_ERR__INVALID_ARG;
+        size_t cnt                    = 1;
+
+        CHECK_ERR(rd_kafka_TransactionFilter_add_state(NULL, RD_KAFKA_TRANSACTION_STATE_ONGOING), bad);
+        CHECK_ERR(rd_kafka_TransactionFilter_add_producer_id(NULL, 1), bad);
+        CHECK_ERR(rd_kafka_TransactionFilter_set_duration(NULL, 1), bad);
+        CHECK_ERR(rd_kafka_TransactionFilter_set_transactional_id_pattern(NULL, "a"), bad);
+        CHECK(rd_kafka_TransactionListing_transactional_id(NULL) == NULL);
+        CHECK_INT(rd_kafka_TransactionListing_producer_id(NULL), -1);
+        CHECK_INT(rd_kafka_TransactionListing_state(NULL), RD_KAFKA_TRANSACTION_STATE_UNKNOWN);
+        CHECK_INT(rd_kafka_TransactionListing_coordinator(NULL), -1);
+        CHECK(rd_kafka_TransactionDescription_transactional_id(NULL) == NULL);
+        CHECK(rd_kafka_TransactionDescription_error(NULL) == NULL);
+        CHECK_INT(rd_kafka_TransactionDescription_coordinator(NULL), -1);
+        CHECK_INT(rd_kafka_TransactionDescription_state(NULL), RD_KAFKA_TRANSACTION_STATE_UNKNOWN);
+        CHECK_INT(rd_kafka_TransactionDescription_producer_id(NULL), -1);
+        CHECK_INT(rd_kafka_TransactionDescription_producer_epoch(NULL), -1);
+        CHECK_INT(rd_kafka_TransactionDescription_timeout_ms(NULL), -1);
+        CHECK_INT(rd_kafka_TransactionDescription_start_timestamp(NULL), -1);
+        CHECK(rd_kafka_TransactionDescription_partitions(NULL) == NULL);
+        CHECK(rd_kafka_PartitionProducers_partition(NULL) == NULL);
+        CHECK(rd_kafka_PartitionProducers_error(NULL) == NULL);
+        CHECK(rd_kafka_PartitionProducers_producers(NULL, &cnt) == NULL);
+        CHECK_INT(cnt, 0);
+        CHECK_INT(rd_kafka_ProducerState_producer_id(NULL), -1);
+        CHECK_INT(rd_kafka_ProducerState_producer_epoch(NULL), -1);
+        CHECK_INT(rd_kafka_ProducerState_last_sequence(NULL), -1);
+        CHECK_INT(rd_kafka_ProducerState_last_timestamp(NULL), -1);
+        CHECK_INT(rd_kafka_ProducerState_coordinator_epoch(NULL), -1);
+        CHECK_INT(rd_kafka_ProducerState_transaction_start_offset(NULL), -1);
+        CHECK(rd_kafka_FencedProducer_transactional_id(NULL) == NULL);
+        CHECK(rd_kafka_FencedProducer_error(NULL) == NULL);
+        CHECK_INT(rd_kafka_FencedProducer_producer_id(NULL), -1);
+        CHECK_INT(rd_kafka_FencedProducer_producer_epoch(NULL), -1);
+        CHECK(rd_kafka_Principal_type(NULL) == NULL);
+        CHECK(rd_kafka_Principal_name(NULL) == NULL);
+        CHECK(rd_kafka_DelegationToken_token_id(NULL) == NULL);
+        CHECK(rd_kafka_DelegationToken_owner(NULL) == NULL);
+        CHECK(rd_kafka_DelegationToken_requester(NULL) == NULL);
+        cnt = 1;
+        CHECK(rd_kafka_DelegationToken_renewers(NULL, &cnt) == NULL);
+        CHECK_INT(cnt, 0);
+        cnt = 1;
+        CHECK(rd_kafka_DelegationToken_hmac(NULL, &cnt) == NULL);
+        CHECK_INT(cnt, 0);
+        CHECK_INT(rd_kafka_DelegationToken_issue_timestamp(NULL), -1);
+        CHECK_INT(rd_kafka_DelegationToken_expiry_timestamp(NULL), -1);
+        CHECK_INT(rd_kafka_DelegationToken_max_timestamp(NULL), -1);
+        rd_kafka_TransactionFilter_destroy(NULL);
+        rd_kafka_AbortTransactionSpec_destroy(NULL);
+        rd_kafka_Principal_destroy(NULL);
+        rd_kafka_Principal_destroy_array(NULL, 2);
+        rd_kafka_NewDelegationToken_destroy(NULL);
+        rd_kafka_ListTransactions(NULL, NULL, NULL, NULL);
+        CHECK_ERR(rd_kafka_last_error(), bad);
+        CHECK(rd_kafka_event_ListTransactions_result(NULL) == NULL);
 }
 
 static void configurations(void) {
@@ -150,6 +210,7 @@ static void producers_do_not_consume(void) {
 int main(void) {
         RUN(clients);
         RUN(administration);
+        RUN(administration_of_transactions);
         RUN(configurations);
         RUN(configuration_names_and_values);
         RUN(topics_and_queues);

@@ -75,7 +75,6 @@ pub(crate) static ADMIN_OPS: &[AdminOp] = &[
     op(1003, 1003, c"AlterClientQuotasResult", VALIDATE_ONLY),
     op(
         1004,
-        1004,
         c"AlterPartitionReassignmentsResult",
         OPERATION_TIMEOUT | FACTOR_CHANGE,
     ),
@@ -87,6 +86,16 @@ pub(crate) static ADMIN_OPS: &[AdminOp] = &[
     op(1010, 1010, c"AddRaftVoterResult", OPERATION_TIMEOUT),
     op(1011, 1011, c"RemoveRaftVoterResult", 0),
     op(1012, 1012, c"UnregisterBrokerResult", 0),
+    op(1020, 1020, c"ListTransactionsResult", 0),
+    op(1021, 1021, c"DescribeTransactionsResult", 0),
+    op(1022, 1022, c"AbortTransactionResult", 0),
+    op(1023, 1023, c"FenceProducersResult", 0),
+    op(1024, 1024, c"DescribeProducersResult", 0),
+    op(1025, 1025, c"ForceTerminateTransactionResult", 0),
+    op(1030, 1030, c"CreateDelegationTokenResult", 0),
+    op(1031, 1031, c"RenewDelegationTokenResult", 0),
+    op(1032, 1032, c"ExpireDelegationTokenResult", 0),
+    op(1033, 1033, c"DescribeDelegationTokenResult", 0),
 ];
 
 /// Returns the operation with this name.

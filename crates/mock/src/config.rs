@@ -87,6 +87,13 @@ pub struct ClusterConfig {
     pub group_regex_refresh_min_interval_ms: i32,
     /// `offset.metadata.max.bytes`.
     pub offset_metadata_max_bytes: usize,
+    /// `delegation.token.secret.key`: the secret from which delegation tokens are made (KIP-48); `None` refuses requests for
+    /// them. Here set; in Kafka unset.
+    pub delegation_token_secret_key: Option<String>,
+    /// `delegation.token.max.lifetime.ms`: the time after which a token cannot be renewed.
+    pub delegation_token_max_lifetime_ms: i64,
+    /// `delegation.token.expiry.time.ms`: the time after which a token must be renewed.
+    pub delegation_token_expiry_time_ms: i64,
     /// `socket.request.max.bytes`: a larger request closes the connection.
     pub socket_request_max_bytes: usize,
     /// Brokers ignore bytes after the last field of a request, as Kafka's do. By default such a request closes the
@@ -163,6 +170,9 @@ impl Default for ClusterConfig {
             migration_policy: MigrationPolicy::default(),
             group_regex_refresh_min_interval_ms: 0,
             offset_metadata_max_bytes: 4096,
+            delegation_token_secret_key: Some("secret".into()),
+            delegation_token_max_lifetime_ms: 604_800_000,
+            delegation_token_expiry_time_ms: 86_400_000,
             socket_request_max_bytes: 104_857_600,
             ignore_trailing_bytes: false,
             rack_aware_fetch: false,

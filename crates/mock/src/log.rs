@@ -354,7 +354,7 @@ impl PartitionLog {
 fn remember_producer(producers: &mut ProducerStates, transactions: &mut TransactionIndex, batch: &StoredBatch) {
     let header = &batch.header;
     if let Some(marker) = &batch.marker {
-        producers.marked(marker.producer_id, marker.epoch, batch.appended_ms);
+        producers.marked(marker, header.max_timestamp, batch.appended_ms);
         transactions.ended(marker, header.base_offset);
         return;
     }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use ottla_protocol::ErrorCode;
 use ottla_protocol::record::BatchHeader;
 
+use crate::transaction_index::Marker;
+
 /// Cached batches per producer, which identify retries, as in Kafka: a client has at most five in flight.
 const CACHED_BATCHES: usize = 5;
 
@@ -50,12 +52,34 @@ pub(crate) struct AppendedBatch {
     pub(crate) timestamp: i64,
 }
 
+/// A producer as DescribeProducers returns it (KIP-664).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ActiveProducer {
+    pub(crate) producer_id: i64,
+    pub(crate) epoch: i16,
+    /// The sequence number of the last record in the epoch, -1 without one.
+    pub(crate) last_sequence: i32,
+    /// The greatest timestamp of the last batch or marker, in milliseconds since 1970.
+    pub(crate) last_timestamp: i64,
+    /// The coordinator epoch of the last marker, -1 without one.
+    pub(crate) coordinator_epoch: i32,
+}
+
 #[derive(Debug)]
 struct Producer {
     epoch: i16,
     /// The latest batches, oldest first.
     batches: VecDeque<AppendedBatch>,
     last_append_ms: i64,
+    last_timestamp: i64,
+    /// The coordinator epoch of the last marker, -1 without one.
+    coordinator_epoch: i32,
+}
+
+impl Producer {
+    fn is_expired(&self, now_ms: i64, expiration_ms: i64) -> bool {
+        now_ms.saturating_sub(self.last_append_ms) >= expiration_ms
+    }
 }
 
 /// The result of a sequence check.
@@ -81,10 +105,29 @@ impl ProducerStates {
         Some(self.producers.get(&producer_id)?.epoch)
     }
 
+    /// Returns the coordinator epoch of a producer's latest marker.
+    pub(crate) fn coordinator_epoch(&self, producer_id: i64) -> Option<i32> {
+        let producer = self.producers.get(&producer_id)?;
+        (producer.coordinator_epoch >= 0).then_some(producer.coordinator_epoch)
+    }
+
     /// Returns true when the producer has unexpired state.
     pub(crate) fn contains(&self, producer_id: i64, now_ms: i64, expiration_ms: i64) -> bool {
         let producer = self.producers.get(&producer_id);
-        producer.is_some_and(|p| now_ms.saturating_sub(p.last_append_ms) < expiration_ms)
+        producer.is_some_and(|p| !p.is_expired(now_ms, expiration_ms))
+    }
+
+    /// Returns the producers with unexpired state, by ascending id.
+    pub(crate) fn active(&self, now_ms: i64, expiration_ms: i64) -> impl Iterator<Item = ActiveProducer> + '_ {
+        let known = self.producers.iter();
+        let active = known.filter(move |(_, producer)| !producer.is_expired(now_ms, expiration_ms));
+        active.map(|(producer_id, producer)| ActiveProducer {
+            producer_id: *producer_id,
+            epoch: producer.epoch,
+            last_sequence: producer.batches.back().map_or(-1, |batch| batch.last_sequence),
+            last_timestamp: producer.last_timestamp,
+            coordinator_epoch: producer.coordinator_epoch,
+        })
     }
 
     /// Checks a batch as Kafka 4.x does. An unknown or expired producer may begin with any sequence number, so
@@ -118,7 +161,7 @@ impl ProducerStates {
 
     /// Stores an appended batch.
     pub(crate) fn appended(&mut self, stamp: &ProducerStamp, base_offset: i64, timestamp: i64, now_ms: i64) {
-        let producer = self.producer_in_epoch(stamp.producer_id, stamp.epoch, now_ms);
+        let producer = self.producer_in_epoch(stamp.producer_id, stamp.epoch, timestamp, now_ms);
         if producer.batches.len() == CACHED_BATCHES {
             producer.batches.pop_front();
         }
@@ -130,23 +173,27 @@ impl ProducerStates {
         });
     }
 
-    /// Stores the epoch of a transaction marker. Batches of older epochs fail from then on.
-    pub(crate) fn marked(&mut self, producer_id: i64, epoch: i16, now_ms: i64) {
-        self.producer_in_epoch(producer_id, epoch, now_ms);
+    /// Stores the epochs of a transaction marker. Batches of older producer epochs fail from then on.
+    pub(crate) fn marked(&mut self, marker: &Marker, timestamp: i64, now_ms: i64) {
+        let producer = self.producer_in_epoch(marker.producer_id, marker.epoch, timestamp, now_ms);
+        producer.coordinator_epoch = marker.coordinator_epoch;
     }
 
     /// Returns the state of a producer in an epoch. Creates it, or clears the batches of another epoch.
-    fn producer_in_epoch(&mut self, producer_id: i64, epoch: i16, now_ms: i64) -> &mut Producer {
+    fn producer_in_epoch(&mut self, producer_id: i64, epoch: i16, timestamp: i64, now_ms: i64) -> &mut Producer {
         let producer = self.producers.entry(producer_id).or_insert_with(|| Producer {
             epoch,
             batches: VecDeque::with_capacity(CACHED_BATCHES),
             last_append_ms: now_ms,
+            last_timestamp: timestamp,
+            coordinator_epoch: -1,
         });
         if producer.epoch != epoch {
             producer.epoch = epoch;
             producer.batches.clear();
         }
         producer.last_append_ms = now_ms;
+        producer.last_timestamp = timestamp;
         producer
     }
 
@@ -158,6 +205,8 @@ impl ProducerStates {
 
 #[cfg(test)]
 mod tests {
+    use ottla_protocol::record::ControlType;
+
     use super::*;
 
     fn stamp(epoch: i16, base_sequence: i32, count: i32) -> ProducerStamp {
@@ -192,6 +241,42 @@ mod tests {
         assert_eq!(check(&states, stamp(0, 71, 1)), out_of_order);
         assert_eq!(check(&states, stamp(0, 60, 9)), out_of_order);
         assert_eq!(check(&states, stamp(0, 70, 1)), SequenceCheck::Append);
+    }
+
+    #[test]
+    fn active_producers_have_the_last_batch_and_the_last_marker() {
+        let mut states = ProducerStates::default();
+        states.appended(&stamp(3, 0, 4), 0, 100, 100);
+        let after_batch = ActiveProducer {
+            producer_id: 7,
+            epoch: 3,
+            last_sequence: 3,
+            last_timestamp: 100,
+            coordinator_epoch: -1,
+        };
+        assert_eq!(states.active(199, 100).collect::<Vec<_>>(), [after_batch]);
+        assert_eq!(states.active(200, 100).count(), 0);
+        assert_eq!(states.coordinator_epoch(7), None);
+        let mut marker = Marker {
+            producer_id: 7,
+            epoch: 3,
+            outcome: ControlType::ABORT,
+            coordinator_epoch: 5,
+        };
+        states.marked(&marker, 150, 150);
+        let after_marker = ActiveProducer {
+            last_timestamp: 150,
+            coordinator_epoch: 5,
+            ..after_batch
+        };
+        assert_eq!(states.active(151, 100).collect::<Vec<_>>(), [after_marker]);
+        assert_eq!(states.coordinator_epoch(7), Some(5));
+        marker.epoch = 4;
+        states.marked(&marker, 160, 160);
+        assert_eq!(
+            states.active(161, 100).map(|p| p.last_sequence).collect::<Vec<_>>(),
+            [-1]
+        );
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::brokers::Brokers;
 use crate::config::ClusterConfig;
 use crate::connections::{Connections, Delivery};
 use crate::coordinators::{CoordinatorKind, Coordinators};
+use crate::delegation_tokens::DelegationTokens;
 use crate::faults::Faults;
 use crate::features::Features;
 use crate::history::{History, JoinRecord};
@@ -40,6 +41,7 @@ pub(crate) struct ClusterState {
     pub(crate) timers: Timers,
     pub(crate) history: History,
     pub(crate) acls: Acls,
+    pub(crate) delegation_tokens: DelegationTokens,
     pub(crate) scram_credentials: ScramCredentials,
     pub(crate) quotas: ClientQuotas,
     pub(crate) features: Features,
@@ -63,6 +65,7 @@ impl ClusterState {
             timers: Timers::default(),
             history: History::default(),
             acls: Acls::default(),
+            delegation_tokens: DelegationTokens::default(),
             scram_credentials: ScramCredentials::default(),
             quotas: ClientQuotas::default(),
             features: Features::default(),

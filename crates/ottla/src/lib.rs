@@ -42,17 +42,20 @@
 /// Administration of topics, settings and groups.
 pub mod admin {
     pub use ottla_core::admin::{
-        AclBinding, AclFilter, AclOperation, AclResourceType, AdminResult, AlterConfigs, AlterConsumerGroupOffsets,
-        AlterOp, AlterUserScramCredentials, ClusterDescription, ConfigChange, ConfigChanges, ConfigEntry, ConfigQuery,
-        ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups, CreateAcls, CreatePartitions, CreateTopics,
-        DeleteAcls, DeleteAclsResult, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics,
-        DeletedAcl, DescribeAcls, DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeTopics,
-        DescribeUserScramCredentials, ElectLeaders, ElectionResult, ElectionType, Group, GroupDescription,
-        GroupListing, GroupResult, IncrementalAlterConfigs, ListConsumerGroupOffsets, ListConsumerGroups, ListGroups,
-        ListOffsets, ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options,
-        PartitionDescription, PatternType, PermissionType, ResourceResult, ResourceType, ScramAlteration,
-        ScramCredentialInfo, ScramMechanism, ScramUpsertion, TopicDescription, TopicResult, UserScramCredentials,
-        UserScramResult,
+        AbortTransaction, AclBinding, AclFilter, AclOperation, AclResourceType, ActiveProducer, AdminResult,
+        AlterConfigs, AlterConsumerGroupOffsets, AlterOp, AlterUserScramCredentials, ClusterDescription, ConfigChange,
+        ConfigChanges, ConfigEntry, ConfigQuery, ConfigSource, ConfigSynonym, ConsumerGroupListing, ConsumerGroups,
+        CreateAcls, CreateDelegationToken, CreatePartitions, CreateTopics, DelegationToken, DeleteAcls,
+        DeleteAclsResult, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics, DeletedAcl,
+        DescribeAcls, DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeDelegationToken,
+        DescribeProducers, DescribeTopics, DescribeTransactions, DescribeUserScramCredentials, DescribedTransaction,
+        ElectLeaders, ElectionResult, ElectionType, ExpireDelegationToken, FenceProducers, FencedProducer,
+        ForceTerminateTransaction, Group, GroupDescription, GroupListing, GroupResult, IncrementalAlterConfigs,
+        ListConsumerGroupOffsets, ListConsumerGroups, ListGroups, ListOffsets, ListTransactions, ListedOffset,
+        MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options, PartitionDescription,
+        PartitionProducers, PatternType, PermissionType, Principal, RenewDelegationToken, ResourceResult, ResourceType,
+        ScramAlteration, ScramCredentialInfo, ScramMechanism, ScramUpsertion, TokenHmac, TopicDescription, TopicResult,
+        TransactionDescription, TransactionListing, TransactionListings, UserScramCredentials, UserScramResult,
     };
 }
 

@@ -27,6 +27,7 @@ mod k23_offset_for_leader_epoch;
 mod k24_add_partitions_to_txn;
 mod k25_add_offsets_to_txn;
 mod k26_end_txn;
+mod k27_write_txn_markers;
 mod k28_txn_offset_commit;
 mod k29_describe_acls;
 mod k30_create_acls;
@@ -37,6 +38,10 @@ mod k34_alter_replica_log_dirs;
 mod k35_describe_log_dirs;
 mod k36_sasl_authenticate;
 mod k37_create_partitions;
+mod k38_create_delegation_token;
+mod k39_renew_delegation_token;
+mod k40_expire_delegation_token;
+mod k41_describe_delegation_token;
 mod k42_delete_groups;
 mod k43_elect_leaders;
 mod k44_incremental_alter_configs;
@@ -50,8 +55,10 @@ mod k51_alter_user_scram_credentials;
 mod k55_describe_quorum;
 mod k57_update_features;
 mod k60_describe_cluster;
+mod k61_describe_producers;
 mod k64_unregister_broker;
 mod k65_describe_transactions;
+mod k66_list_transactions;
 mod k68_consumer_group_heartbeat;
 mod k69_consumer_group_describe;
 mod k71_get_telemetry_subscriptions;
@@ -87,6 +94,7 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k24_add_partitions_to_txn::AddPartitionsToTxn>(),
     Api::of::<k25_add_offsets_to_txn::AddOffsetsToTxn>(),
     Api::of::<k26_end_txn::EndTxn>(),
+    Api::of::<k27_write_txn_markers::WriteTxnMarkers>(),
     Api::of::<k28_txn_offset_commit::TxnOffsetCommit>(),
     Api::of::<k29_describe_acls::DescribeAcls>(),
     Api::of::<k30_create_acls::CreateAcls>(),
@@ -97,6 +105,10 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k35_describe_log_dirs::DescribeLogDirs>(),
     Api::of::<k36_sasl_authenticate::SaslAuthenticate>(),
     Api::of::<k37_create_partitions::CreatePartitions>(),
+    Api::of::<k38_create_delegation_token::CreateDelegationToken>(),
+    Api::of::<k39_renew_delegation_token::RenewDelegationToken>(),
+    Api::of::<k40_expire_delegation_token::ExpireDelegationToken>(),
+    Api::of::<k41_describe_delegation_token::DescribeDelegationToken>(),
     Api::of::<k42_delete_groups::DeleteGroups>(),
     Api::of::<k43_elect_leaders::ElectLeaders>(),
     Api::of::<k44_incremental_alter_configs::IncrementalAlterConfigs>(),
@@ -110,8 +122,10 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k55_describe_quorum::DescribeQuorum>(),
     Api::of::<k57_update_features::UpdateFeatures>(),
     Api::of::<k60_describe_cluster::DescribeCluster>(),
+    Api::of::<k61_describe_producers::DescribeProducers>(),
     Api::of::<k64_unregister_broker::UnregisterBroker>(),
     Api::of::<k65_describe_transactions::DescribeTransactions>(),
+    Api::of::<k66_list_transactions::ListTransactions>(),
     Api::of::<k68_consumer_group_heartbeat::ConsumerGroupHeartbeat>(),
     Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),
     Api::of::<k71_get_telemetry_subscriptions::GetTelemetrySubscriptions>(),

@@ -147,6 +147,12 @@ impl Sasl {
         Some(config.max_receive_bytes)
     }
 
+    /// Returns the user name that a connection has authenticated, `None` without authentication.
+    pub(crate) fn principal(&self, key: ConnectionKey) -> Option<&str> {
+        let established = self.sessions.get(&key)?.established.as_ref()?;
+        Some(&established.principal)
+    }
+
     fn stage(&self, key: ConnectionKey) -> &Stage {
         self.sessions.get(&key).map_or(&Stage::Initial, |s| &s.stage)
     }

@@ -23,5 +23,5 @@ mod view;
 
 pub(crate) use coordinator::{TransactionCoordinator, TransactionSupport, TransactionalWrite};
 pub(crate) use table::Transactions;
-pub(crate) use transaction::{Participant, TransactionVersion};
+pub(crate) use transaction::{Participant, STATE_NAMES, TransactionVersion};
 pub use view::TransactionView;

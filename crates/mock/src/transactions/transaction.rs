@@ -19,6 +19,18 @@ pub(crate) enum TransactionState {
     CompleteAbort,
 }
 
+/// The names of all states of Kafka's coordinators, also those that transactions of this cluster do not enter.
+pub(crate) const STATE_NAMES: [&str; 8] = [
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "PrepareEpochFence",
+    "Dead",
+];
+
 impl TransactionState {
     /// Returns the name in DescribeTransactions and ListTransactions.
     pub(crate) fn name(self) -> &'static str {

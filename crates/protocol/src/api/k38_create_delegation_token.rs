@@ -44,3 +44,8 @@ schema! {
         throttle_time_ms: i32 [0+],
     }
 }
+
+impl CreateDelegationTokenRequest {
+    /// The first version with an owner (KIP-373, Kafka 3.3).
+    pub const OWNER_SINCE: i16 = 3;
+}

@@ -33,3 +33,11 @@ schema! {
         transaction_state: String [0+],
     }
 }
+
+impl ListTransactionsRequest {
+    /// The first version that filters transactions by duration (KIP-994, Kafka 3.8).
+    pub const DURATION_FILTER_SINCE: i16 = 1;
+
+    /// The first version that filters transactional ids by a regular expression (KIP-1152, Kafka 4.1).
+    pub const PATTERN_SINCE: i16 = 2;
+}

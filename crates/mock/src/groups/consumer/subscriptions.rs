@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ottla_protocol::ErrorCode;
-use regex::Regex;
 
+use crate::name_pattern::compile;
 use crate::state::ClusterState;
 use crate::time::Time;
 
@@ -13,16 +13,6 @@ use crate::time::Time;
 pub(super) struct Expressions {
     resolved: BTreeMap<String, BTreeSet<String>>,
     refreshed_at: Option<Time>,
-}
-
-/// Compiles an expression that matches whole names.
-///
-/// # Errors
-/// INVALID_REGULAR_EXPRESSION.
-fn compile(pattern: &str) -> Result<Regex, ErrorCode> {
-    // The pattern alone must be valid: the added group could close one that the pattern leaves open.
-    let compiled = Regex::new(pattern).and_then(|_| Regex::new(&format!("^(?:{pattern})$")));
-    compiled.map_err(|_| ErrorCode::INVALID_REGULAR_EXPRESSION)
 }
 
 impl Expressions {

@@ -1,5 +1,6 @@
 //! Authentication of clients: the order of requests, refusals, re-authentication and the end of sessions.
 
+mod delegation_tokens;
 mod reauthentication;
 mod sockets;
 

@@ -1,5 +1,6 @@
 //! Transactions in both generations of the protocol: a producer to try them with, and what is seen of its work.
 
+mod admin;
 mod failures;
 mod offsets;
 mod producers;

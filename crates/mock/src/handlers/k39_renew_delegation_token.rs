@@ -1,0 +1,53 @@
+//! RenewDelegationToken (key 39), versions 1 and 2; version 0 where a version range simulates older brokers (KIP-48).
+//!
+//! Owner and renewers may renew a token, up to its longest lifetime.
+//! Errors: DELEGATION_TOKEN_REQUEST_NOT_ALLOWED on connections that are not authenticated with SASL,
+//! DELEGATION_TOKEN_AUTH_DISABLED, DELEGATION_TOKEN_NOT_FOUND, DELEGATION_TOKEN_OWNER_MISMATCH,
+//! DELEGATION_TOKEN_EXPIRED.
+
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::renew_delegation_token::{RenewDelegationTokenRequest, RenewDelegationTokenResponse};
+
+use super::handler::{Answer, AnswerOf, Handler};
+use super::k38_create_delegation_token::requester;
+use crate::cluster::Cluster;
+use crate::request::Context;
+
+pub(crate) struct RenewDelegationToken;
+
+impl Handler for RenewDelegationToken {
+    type Request = RenewDelegationTokenRequest;
+
+    const MIN_VERSION: i16 = 1;
+    const OLDEST_VERSION: i16 = 0;
+
+    fn handle(cluster: &mut Cluster, context: &Context, request: RenewDelegationTokenRequest) -> AnswerOf<Self> {
+        match renew(cluster, context, &request) {
+            Ok(expiry_timestamp_ms) => Answer::Respond(RenewDelegationTokenResponse {
+                expiry_timestamp_ms,
+                throttle_time_ms: context.throttle_time_ms,
+                ..Default::default()
+            }),
+            Err(error) => Self::refuse(cluster, context, request, error),
+        }
+    }
+
+    fn refuse(_: &Cluster, context: &Context, _: RenewDelegationTokenRequest, error: ErrorCode) -> AnswerOf<Self> {
+        Answer::Respond(RenewDelegationTokenResponse {
+            error_code: error.0,
+            expiry_timestamp_ms: -1,
+            throttle_time_ms: context.throttle_time_ms,
+            ..Default::default()
+        })
+    }
+}
+
+fn renew(cluster: &mut Cluster, context: &Context, request: &RenewDelegationTokenRequest) -> Result<i64, ErrorCode> {
+    let requester = requester(cluster, context)?;
+    let now_ms = cluster.state.broker_clock_ms(context.broker);
+    let state = &mut cluster.state;
+    let period_ms = request.renew_period_ms;
+    state
+        .delegation_tokens
+        .renew(&state.config, &request.hmac, &requester, period_ms, now_ms)
+}
