@@ -1,27 +1,15 @@
 /* Administration: objects, options, and the calls with their results. */
 #define _POSIX_C_SOURCE 200809L
-#include "test.h"
-
-static rd_kafka_t *cluster;
-static rd_kafka_queue_t *queue;
+#include "admin.h"
 
 static char errstr[256];
 #define ERRSTR errstr, sizeof(errstr)
 #define ONE(object) &(object), 1
 
-/* The result of a call, which must be an event of this type. */
-static rd_kafka_event_t *result_of(rd_kafka_event_type_t type, const char *name) {
-        rd_kafka_event_t *event = rd_kafka_queue_poll(queue, 30000);
-        CHECK_INT(rd_kafka_event_type(event), type);
-        CHECK_STR(rd_kafka_event_name(event), name);
-        return event;
-}
-
+/* The result of a call that must succeed. */
 static rd_kafka_event_t *good_result_of(rd_kafka_event_type_t type, const char *name) {
-        rd_kafka_event_t *event = result_of(type, name);
-        CHECK_OK(rd_kafka_event_error(event));
-        CHECK_STR(rd_kafka_event_error_string(event), rd_kafka_err2str(RD_KAFKA_RESP_ERR_NO_ERROR));
-        return event;
+        return result_of(type, name, RD_KAFKA_RESP_ERR_NO_ERROR,
+                         rd_kafka_err2str(RD_KAFKA_RESP_ERR_NO_ERROR));
 }
 
 static void check_topic(const rd_kafka_topic_result_t *topic, const char *name, rd_kafka_resp_err_t err) {
@@ -288,8 +276,8 @@ static void incremental_alter_configs(void) {
                                                               RD_KAFKA_ALTER_CONFIG_OP_TYPE_APPEND, "compact"));
         /* This way all would be replaced. */
         rd_kafka_AlterConfigs(cluster, ONE(r), NULL, queue);
-        event = result_of(RD_KAFKA_EVENT_ALTERCONFIGS_RESULT, "AlterConfigsResult");
-        CHECK_ERR(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        event = result_of(RD_KAFKA_EVENT_ALTERCONFIGS_RESULT, "AlterConfigsResult",
+                          RD_KAFKA_RESP_ERR__INVALID_ARG, NULL);
         rd_kafka_event_destroy(event);
 
         rd_kafka_IncrementalAlterConfigs(cluster, ONE(r), NULL, queue);
@@ -368,16 +356,16 @@ static void call_errors(void) {
         rd_kafka_DeleteTopics(cluster, topics, 0, options, queue);
         rd_kafka_DeleteTopics(cluster, topics, 2, options, queue);
         for (; cnt < 3; cnt++) {
-                event = result_of(RD_KAFKA_EVENT_DELETETOPICS_RESULT, "DeleteTopicsResult");
-                CHECK_ERR(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR__INVALID_ARG);
+                event = result_of(RD_KAFKA_EVENT_DELETETOPICS_RESULT, "DeleteTopicsResult",
+                                  RD_KAFKA_RESP_ERR__INVALID_ARG, NULL);
                 rd_kafka_event_destroy(event);
         }
         /* A broker that does not exist, until the time is over. */
         CHECK_OK(rd_kafka_AdminOptions_set_broker(options, 77, ERRSTR));
         CHECK_OK(rd_kafka_AdminOptions_set_request_timeout(options, 200, ERRSTR));
         rd_kafka_DeleteTopics(cluster, topics, 1, options, queue);
-        event = result_of(RD_KAFKA_EVENT_DELETETOPICS_RESULT, "DeleteTopicsResult");
-        CHECK_ERR(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR__TIMED_OUT);
+        event = result_of(RD_KAFKA_EVENT_DELETETOPICS_RESULT, "DeleteTopicsResult",
+                          RD_KAFKA_RESP_ERR__TIMED_OUT, NULL);
         CHECK(strstr(rd_kafka_event_error_string(event), "77") != NULL);
         CHECK(rd_kafka_DeleteTopics_result_topics(rd_kafka_event_DeleteTopics_result(event), &cnt) == NULL);
         CHECK_INT(cnt, 0);
@@ -388,8 +376,8 @@ static void call_errors(void) {
         brokers[0] = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, "1");
         brokers[1] = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_BROKER, "2");
         rd_kafka_DescribeConfigs(cluster, brokers, 2, NULL, queue);
-        event = result_of(RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT, "DescribeConfigsResult");
-        CHECK_ERR(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR__CONFLICT);
+        event = result_of(RD_KAFKA_EVENT_DESCRIBECONFIGS_RESULT, "DescribeConfigsResult",
+                          RD_KAFKA_RESP_ERR__CONFLICT, NULL);
         rd_kafka_event_destroy(event);
         rd_kafka_ConfigResource_destroy_array(brokers, 2);
 }
@@ -410,8 +398,8 @@ static void destroy_fails_pending_calls(void) {
         rd_kafka_DeleteTopic_destroy(topic);
         rd_kafka_queue_destroy(main_queue);
         rd_kafka_destroy(rk);
-        event = result_of(RD_KAFKA_EVENT_DELETETOPICS_RESULT, "DeleteTopicsResult");
-        CHECK_ERR(rd_kafka_event_error(event), RD_KAFKA_RESP_ERR__DESTROY);
+        event = result_of(RD_KAFKA_EVENT_DELETETOPICS_RESULT, "DeleteTopicsResult",
+                          RD_KAFKA_RESP_ERR__DESTROY, NULL);
         rd_kafka_event_destroy(event);
 }
 

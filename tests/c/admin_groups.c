@@ -1,26 +1,8 @@
 /* Administration of groups: deletion, description, committed offsets. */
 #define _POSIX_C_SOURCE 200809L
-#include "test.h"
+#include "admin.h"
 
-static rd_kafka_t *cluster;
-static rd_kafka_queue_t *queue;
 static char servers[512];
-
-/* The result of a call, which must be an event of this type with this error and text (NULL: any). */
-static rd_kafka_event_t *
-result_of(rd_kafka_event_type_t type, const char *name, rd_kafka_resp_err_t err, const char *text) {
-        rd_kafka_event_t *event = rd_kafka_queue_poll(queue, 30000);
-        CHECK_INT(rd_kafka_event_type(event), type);
-        CHECK_STR(rd_kafka_event_name(event), name);
-        CHECK_ERR(rd_kafka_event_error(event), err);
-        if (text)
-                CHECK_STR(rd_kafka_event_error_string(event), text);
-        return event;
-}
-
-static void refused(rd_kafka_event_type_t type, const char *name, const char *text) {
-        rd_kafka_event_destroy(result_of(type, name, RD_KAFKA_RESP_ERR__INVALID_ARG, text));
-}
 
 /* A list of partitions of "t" from 0 on, with these offsets. */
 static rd_kafka_topic_partition_list_t *offsets(int cnt, const int64_t *values) {
@@ -29,11 +11,6 @@ static rd_kafka_topic_partition_list_t *offsets(int cnt, const int64_t *values) 
         for (i = 0; i < cnt; i++)
                 rd_kafka_topic_partition_list_add(l, "t", i)->offset = values[i];
         return l;
-}
-
-static void free_error(rd_kafka_error_t *error, rd_kafka_resp_err_t err) {
-        CHECK_ERR(rd_kafka_error_code(error), err);
-        rd_kafka_error_destroy(error);
 }
 
 /* ---- arguments ----------------------------------------------------------- */
@@ -240,37 +217,6 @@ static void delete_offsets(void) {
         rd_kafka_topic_partition_list_destroy(l);
 }
 
-/* A consumer with an assignment. */
-static rd_kafka_t *member(const char *group, const char *protocol) {
-        rd_kafka_conf_t *conf              = test_conf();
-        rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
-        int64_t until                      = test_now_ms() + 30000;
-        int cnt                            = 0;
-        rd_kafka_t *c;
-
-        test_set(conf, "bootstrap.servers", servers);
-        test_set(conf, "group.id", group);
-        test_set(conf, "client.id", "me");
-        test_set(conf, "group.instance.id", "static");
-        test_set(conf, "group.protocol", protocol);
-        c = test_client(RD_KAFKA_CONSUMER, conf);
-        rd_kafka_poll_set_consumer(c);
-        rd_kafka_topic_partition_list_add(l, "t", RD_KAFKA_PARTITION_UA);
-        CHECK_OK(rd_kafka_subscribe(c, l));
-        rd_kafka_topic_partition_list_destroy(l);
-        while (!cnt && test_now_ms() < until) {
-                rd_kafka_message_t *m = rd_kafka_consumer_poll(c, 50);
-                if (m)
-                        rd_kafka_message_destroy(m);
-                if (!rd_kafka_assignment(c, &l)) {
-                        cnt = l->cnt;
-                        rd_kafka_topic_partition_list_destroy(l);
-                }
-        }
-        CHECK(cnt > 0);
-        return c;
-}
-
 static void check_member(const rd_kafka_ConsumerGroupDescription_t *group, int is_classic) {
         const rd_kafka_topic_partition_list_t *partitions;
         const rd_kafka_MemberDescription_t *m;
@@ -303,7 +249,8 @@ static void check_member(const rd_kafka_ConsumerGroupDescription_t *group, int i
 
 static void describe_groups_with_members(void) {
         const char *names[] = {"consumer", "unknown", "classic"};
-        rd_kafka_t *classic = member("classic", "classic"), *consumer = member("consumer", "consumer");
+        rd_kafka_t *classic = admin_member(servers, "classic", "static", "classic"),
+                   *consumer = admin_member(servers, "consumer", "static", "consumer");
         const rd_kafka_ConsumerGroupDescription_t **groups;
         rd_kafka_DeleteGroup_t *del = rd_kafka_DeleteGroup_new("classic");
         const rd_kafka_group_result_t **deleted;

@@ -1,28 +1,11 @@
 /* Administration at the controller: elections of leaders, access control entries, SCRAM credentials. */
 #define _POSIX_C_SOURCE 200809L
-#include "test.h"
+#include "admin.h"
 
-static rd_kafka_t *cluster;
-static rd_kafka_queue_t *queue;
 static char servers[512];
 
 static char errstr[256];
 #define ERRSTR errstr, sizeof(errstr)
-
-static rd_kafka_event_t *
-result_of(rd_kafka_event_type_t type, const char *name, rd_kafka_resp_err_t err, const char *text) {
-        rd_kafka_event_t *event = rd_kafka_queue_poll(queue, 30000);
-        CHECK_INT(rd_kafka_event_type(event), type);
-        CHECK_STR(rd_kafka_event_name(event), name);
-        CHECK_ERR(rd_kafka_event_error(event), err);
-        if (text)
-                CHECK_STR(rd_kafka_event_error_string(event), text);
-        return event;
-}
-
-static void refused(rd_kafka_event_type_t type, const char *name, const char *text) {
-        rd_kafka_event_destroy(result_of(type, name, RD_KAFKA_RESP_ERR__INVALID_ARG, text));
-}
 
 /* ---- elections ----------------------------------------------------------- */
 

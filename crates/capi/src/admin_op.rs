@@ -9,7 +9,7 @@ pub(crate) type OptionSet = u16;
 pub(crate) const OPERATION_TIMEOUT: OptionSet = 1;
 /// `rd_kafka_AdminOptions_set_validate_only()`
 pub(crate) const VALIDATE_ONLY: OptionSet = 2;
-/// `rd_kafka_AdminOptions_set_match_consumer_group_states()`, `…_types()`
+/// `rd_kafka_AdminOptions_set_match_consumer_group_states()`, `rd_kafka_AdminOptions_set_match_group_states()`, `…_types()`
 pub(crate) const GROUP_FILTERS: OptionSet = 4;
 /// `rd_kafka_AdminOptions_set_require_stable_offsets()`
 pub(crate) const STABLE_OFFSETS: OptionSet = 8;
@@ -19,6 +19,8 @@ pub(crate) const AUTHORIZED_OPERATIONS: OptionSet = 16;
 pub(crate) const ISOLATION_LEVEL: OptionSet = 32;
 /// `rd_kafka_AdminOptions_set_allow_replication_factor_change()`
 pub(crate) const FACTOR_CHANGE: OptionSet = 64;
+/// `rd_kafka_AdminOptions_set_match_protocol_types()`
+pub(crate) const PROTOCOL_TYPES: OptionSet = 128;
 
 /// An operation.
 pub(crate) struct AdminOp {
@@ -75,6 +77,7 @@ pub(crate) static ADMIN_OPS: &[AdminOp] = &[
     op(1003, 1003, c"AlterClientQuotasResult", VALIDATE_ONLY),
     op(
         1004,
+        1004,
         c"AlterPartitionReassignmentsResult",
         OPERATION_TIMEOUT | FACTOR_CHANGE,
     ),
@@ -96,6 +99,14 @@ pub(crate) static ADMIN_OPS: &[AdminOp] = &[
     op(1031, 1031, c"RenewDelegationTokenResult", 0),
     op(1032, 1032, c"ExpireDelegationTokenResult", 0),
     op(1033, 1033, c"DescribeDelegationTokenResult", 0),
+    op(1040, 1040, c"RemoveMembersFromConsumerGroupResult", 0),
+    op(1041, 1041, c"ListGroupsResult", GROUP_FILTERS | PROTOCOL_TYPES),
+    op(1042, 1042, c"DescribeClassicGroupsResult", AUTHORIZED_OPERATIONS),
+    op(1043, 1043, c"DescribeShareGroupsResult", AUTHORIZED_OPERATIONS),
+    op(1044, 1044, c"ListShareGroupOffsetsResult", 0),
+    op(1045, 1045, c"AlterShareGroupOffsetsResult", 0),
+    op(1046, 1046, c"DeleteShareGroupOffsetsResult", 0),
+    op(1047, 1047, c"DescribeStreamsGroupsResult", AUTHORIZED_OPERATIONS),
 ];
 
 /// Returns the operation with this name.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use ottla_core::admin::{Group, GroupListing};
+use ottla_core::admin::{DescribedGroups, Group};
 use ottla_core::error::{Error, ErrorCode};
 use ottla_protocol::api::describe_groups::DescribedGroupMember;
 
@@ -23,6 +23,22 @@ pub(crate) const STATES: &[&CStr] = &[
 
 /// `rd_kafka_consumer_group_type_t` by its numbers, from 0.
 pub(crate) const TYPES: &[&CStr] = &[c"Unknown", c"Consumer", c"Classic"];
+
+/// `rd_kafka_group_state_t` by its numbers, from 0: those of consumer groups, and those of other types.
+pub(crate) const GROUP_STATES: &[&CStr] = &[
+    c"Unknown",
+    c"PreparingRebalance",
+    c"CompletingRebalance",
+    c"Stable",
+    c"Dead",
+    c"Empty",
+    c"Assigning",
+    c"Reconciling",
+    c"NotReady",
+];
+
+/// `rd_kafka_group_type_t` by its numbers, from 0.
+pub(crate) const GROUP_TYPES: &[&CStr] = &[c"Unknown", c"Consumer", c"Classic", c"Share", c"Streams"];
 
 /// Returns the name of a number, if there is one.
 pub(crate) fn name_of(names: &[&'static CStr], number: i32) -> Option<&'static CStr> {
@@ -70,7 +86,7 @@ fn lay_out_group(group: &Group, arena: &mut Arena) -> GroupInfo {
     }
 }
 
-fn to_c(listing: &GroupListing) -> *mut GroupList {
+fn to_c(listing: &DescribedGroups) -> *mut GroupList {
     in_one_piece(|arena| {
         let groups: Vec<_> = listing.groups.iter().map(|g| lay_out_group(g, arena)).collect();
         GroupList {
@@ -136,6 +152,26 @@ exports! {
     fn rd_kafka_consumer_group_type_code(name: &str) -> i32, or 0; {
         number_of(TYPES, name)
     }
+
+    /// Returns the name of the state of a group of any type; NULL for other numbers.
+    fn rd_kafka_group_state_name(state: i32) -> Option<&'static CStr>, or None; {
+        name_of(GROUP_STATES, state)
+    }
+
+    /// Returns the state of a group of any type by its name.
+    fn rd_kafka_group_state_code(name: &str) -> i32, or 0; {
+        number_of(GROUP_STATES, name)
+    }
+
+    /// Returns the name of a type of groups; NULL for other numbers.
+    fn rd_kafka_group_type_name(number: i32) -> Option<&'static CStr>, or None; {
+        name_of(GROUP_TYPES, number)
+    }
+
+    /// Returns the type of groups of a name.
+    fn rd_kafka_group_type_code(name: &str) -> i32, or 0; {
+        number_of(GROUP_TYPES, name)
+    }
 }
 
 #[cfg(test)]
@@ -169,7 +205,7 @@ mod tests {
                 ..Default::default()
             },
         };
-        let list = to_c(&GroupListing {
+        let list = to_c(&DescribedGroups {
             groups: vec![group.clone(), group],
             error: None,
         });

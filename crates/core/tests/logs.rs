@@ -124,7 +124,7 @@ fn each_context_logs_its_lines() {
             "protocol SEND …Sent ProduceRequest (v",
             "protocol RECV …Received ProduceResponse (v",
             "security CONNECTED …without authentication",
-            "admin ADMIN ListGroups: 1 key(s) to broker ",
+            "admin ADMIN ListAndDescribeGroups: 1 key(s) to broker ",
             "eos TXN …InitProducerId",
             "mock MOCK an embedded cluster listens at ",
             "mock MOCK broker …ProduceRequest (v",

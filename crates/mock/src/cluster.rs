@@ -11,7 +11,9 @@ use crate::observer::Observer;
 use crate::recorder::{Recorded, Recorder};
 use crate::rules::Rules;
 use crate::sasl::{Sasl, SaslCounts, SaslRecord};
+use crate::share_groups::ShareGroups;
 use crate::state::ClusterState;
+use crate::streams_groups::StreamsGroups;
 use crate::telemetry::{MetricsPush, Telemetry};
 use crate::time::Time;
 use crate::transactions::{TransactionCoordinator, TransactionView, Transactions};
@@ -44,6 +46,8 @@ pub struct Watermarks {
 pub struct Cluster {
     pub(crate) state: ClusterState,
     pub(crate) groups: Groups,
+    pub(crate) share_groups: ShareGroups,
+    pub(crate) streams_groups: StreamsGroups,
     pub(crate) transactions: Transactions,
     pub(crate) telemetry: Telemetry,
     pub(crate) rules: Rules,
@@ -59,6 +63,8 @@ impl Cluster {
             sasl: Sasl::new(config.sasl.clone(), config.seed),
             state: ClusterState::new(config),
             groups: Groups::default(),
+            share_groups: ShareGroups::default(),
+            streams_groups: StreamsGroups::default(),
             transactions: Transactions::default(),
             telemetry: Telemetry::default(),
             rules: Rules::default(),
@@ -201,12 +207,45 @@ impl Cluster {
         }
     }
 
-    /// Removes a group with its offsets.
+    /// Returns true when there is a group of any type with this id.
+    pub(crate) fn group_exists(&self, id: &str) -> bool {
+        self.groups.get(id).is_some() || self.share_groups.get(id).is_some() || self.streams_groups.get(id).is_some()
+    }
+
+    /// Checks that the id is not that of a share group, which has neither consumers nor committed offsets.
+    ///
+    /// # Errors
+    /// GROUP_ID_NOT_FOUND.
+    pub(crate) fn check_no_share_group(&self, id: &str) -> Result<(), ErrorCode> {
+        match self.share_groups.get(id) {
+            None => Ok(()),
+            Some(_) => Err(ErrorCode::GROUP_ID_NOT_FOUND),
+        }
+    }
+
+    /// Removes a group of any type with its offsets.
     ///
     /// # Errors
     /// GROUP_ID_NOT_FOUND, or NON_EMPTY_GROUP when it has members.
     pub fn delete_group(&mut self, id: &str) -> Result<(), ErrorCode> {
-        self.groups.delete(&mut self.state, id)
+        if self.share_groups.get(id).is_some() {
+            return self.share_groups.delete(id);
+        }
+        if self.streams_groups.get(id).is_none() {
+            return self.groups.delete(&mut self.state, id);
+        }
+        self.streams_groups.delete(id)?;
+        // The committed offsets, if there are any.
+        match self.groups.delete(&mut self.state, id) {
+            Err(ErrorCode::GROUP_ID_NOT_FOUND) => Ok(()),
+            deleted => deleted,
+        }
+    }
+
+    /// Returns the start offset of a share group (KIP-932) in a partition.
+    pub fn share_start_offset(&self, group: &str, topic: &str, partition: i32) -> Option<i64> {
+        let topic = self.state.topics.id_of(topic)?;
+        Some(self.share_groups.get(group)?.partition(topic, partition)?.start_offset)
     }
 
     /// Records every accepted join from now on, for [`Cluster::take_joins`].

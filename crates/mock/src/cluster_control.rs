@@ -1,5 +1,6 @@
 //! Changes of a cluster from outside: by operators, by controllers and by failures.
 
+use ottla_protocol::api::streams_group_describe::DescribedGroup;
 use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use crate::api_error::ApiError;
@@ -62,6 +63,7 @@ impl Cluster {
             return Err(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION);
         };
         self.groups.topic_deleted(name);
+        self.share_groups.topic_deleted(id);
         for partition in topic.partitions {
             partition_changed(&mut self.state, &partition.watchers);
         }
@@ -516,6 +518,13 @@ impl Cluster {
     /// Replaces the accepted tokens of OAUTHBEARER; with `None`, unsecured JWTs are validated. No effect without SASL.
     pub fn set_accepted_tokens(&mut self, tokens: Option<Vec<AcceptedToken>>) {
         self.sasl.set_accepted_tokens(tokens);
+    }
+
+    // ---------------------------------------------------------------- groups
+
+    /// Adds or replaces a streams group (KIP-1071), which the brokers list, describe and delete.
+    pub fn set_streams_group(&mut self, group: DescribedGroup) {
+        self.streams_groups.set(group);
     }
 
     // ---------------------------------------------------------------- telemetry

@@ -73,7 +73,9 @@ mod rules;
 mod sasl;
 mod sasl_config;
 mod scram_credentials;
+mod share_groups;
 mod state;
+mod streams_groups;
 mod tcp_server;
 mod telemetry;
 #[cfg(test)]

@@ -132,6 +132,17 @@ impl ClusterState {
         self.check_coordinator(CoordinatorKind::Group, broker, group)
     }
 
+    /// Checks the id of a group in a request of an administrator.
+    ///
+    /// # Errors
+    /// INVALID_GROUP_ID for an empty id; those of [`check_group_coordinator`](Self::check_group_coordinator).
+    pub(crate) fn check_described_group(&self, broker: BrokerId, group: &str) -> Result<(), ErrorCode> {
+        match group.is_empty() {
+            true => Err(ErrorCode::INVALID_GROUP_ID),
+            false => self.check_group_coordinator(broker, group),
+        }
+    }
+
     /// Checks that `broker` coordinates the transactional id and can serve.
     ///
     /// # Errors

@@ -48,14 +48,23 @@ pub mod admin {
         CreateAcls, CreateDelegationToken, CreatePartitions, CreateTopics, DelegationToken, DeleteAcls,
         DeleteAclsResult, DeleteConsumerGroupOffsets, DeleteGroups, DeleteRecords, DeleteTopics, DeletedAcl,
         DescribeAcls, DescribeCluster, DescribeConfigs, DescribeConsumerGroups, DescribeDelegationToken,
-        DescribeProducers, DescribeTopics, DescribeTransactions, DescribeUserScramCredentials, DescribedTransaction,
-        ElectLeaders, ElectionResult, ElectionType, ExpireDelegationToken, FenceProducers, FencedProducer,
-        ForceTerminateTransaction, Group, GroupDescription, GroupListing, GroupResult, IncrementalAlterConfigs,
-        ListConsumerGroupOffsets, ListConsumerGroups, ListGroups, ListOffsets, ListTransactions, ListedOffset,
-        MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options, PartitionDescription,
-        PartitionProducers, PatternType, PermissionType, Principal, RenewDelegationToken, ResourceResult, ResourceType,
-        ScramAlteration, ScramCredentialInfo, ScramMechanism, ScramUpsertion, TokenHmac, TopicDescription, TopicResult,
-        TransactionDescription, TransactionListing, TransactionListings, UserScramCredentials, UserScramResult,
+        DescribeProducers, DescribeTopics, DescribeTransactions, DescribeUserScramCredentials, DescribedGroups,
+        DescribedTransaction, ElectLeaders, ElectionResult, ElectionType, ExpireDelegationToken, FenceProducers,
+        FencedProducer, ForceTerminateTransaction, Group, GroupDescription, GroupResult, IncrementalAlterConfigs,
+        ListAndDescribeGroups, ListConsumerGroupOffsets, ListConsumerGroups, ListOffsets, ListTransactions,
+        ListedOffset, MemberDescription, NewPartitions, NewTopic, Node, OffsetSpec, Operation, Options,
+        PartitionDescription, PartitionProducers, PatternType, PermissionType, Principal, RenewDelegationToken,
+        ResourceResult, ResourceType, ScramAlteration, ScramCredentialInfo, ScramMechanism, ScramUpsertion, TokenHmac,
+        TopicDescription, TopicResult, TransactionDescription, TransactionListing, TransactionListings,
+        UserScramCredentials, UserScramResult,
+    };
+    // Groups of all types.
+    pub use ottla_core::admin::{
+        AlterShareGroupOffsets, ClassicGroupDescription, DeleteShareGroupOffsets, DeletedShareGroupOffsets,
+        DescribeClassicGroups, DescribeGroups, DescribeShareGroups, DescribeStreamsGroups, DescribedGroup,
+        GroupListing, GroupListings, ListGroups, ListShareGroupOffsets, MemberToRemove, RemoveMembersFromConsumerGroup,
+        RemovedMember, ShareGroupDescription, ShareGroupOffsets, ShareMember, ShareOffset, StreamsGroupDescription,
+        StreamsMember, StreamsTasks, Subtopology, SubtopologyTopic, TaskOffset, Tasks,
     };
 }
 

@@ -73,7 +73,7 @@ unsafe impl Tagged for MemberHandle {
 }
 
 impl MemberHandle {
-    fn from_core(member: &MemberDescription) -> Self {
+    pub(super) fn from_core(member: &MemberDescription) -> Self {
         MemberHandle {
             tag: Tag::new(Self::TAG),
             client_id: c_text(member.client_id.as_str()),
@@ -99,7 +99,7 @@ unsafe impl Tagged for AssignmentHandle {
 }
 
 impl AssignmentHandle {
-    fn from_core(partitions: &[TopicPartition]) -> Self {
+    pub(super) fn from_core(partitions: &[TopicPartition]) -> Self {
         let row = |tp: &TopicPartition| PartitionOffset::new(tp.clone(), offset::INVALID);
         let rows: Vec<PartitionOffset> = partitions.iter().map(row).collect();
         AssignmentHandle {

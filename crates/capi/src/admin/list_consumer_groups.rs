@@ -8,7 +8,7 @@ use ottla_core::error::ErrorCode;
 use super::call::{begin, handles_of, nothing, result_of};
 use super::common::Pointers;
 use super::options::AdminOptions;
-use crate::admin_op::GROUP_FILTERS;
+use crate::admin_op::{GROUP_FILTERS, OptionSet};
 use crate::errors::ErrorHandle;
 use crate::event::EventHandle;
 use crate::ffi::{Owned, Tag, Tagged, c_text, exports};
@@ -66,7 +66,7 @@ fn groups(result: Option<&EventHandle>) -> Option<&Groups> {
 ///
 /// # Safety
 /// `numbers` is NULL or valid for reads of `count` numbers.
-unsafe fn names(
+pub(super) unsafe fn names(
     known: &[&'static std::ffi::CStr],
     numbers: *const i32,
     count: usize,
@@ -88,12 +88,14 @@ unsafe fn names(
     Ok(names)
 }
 
-fn set(
+/// Sets a filter, or returns the reason for refusing it.
+pub(super) fn set(
     options: &mut AdminOptions,
+    (option, name): (OptionSet, &str),
     names: Result<Vec<String>, String>,
     to: impl FnOnce(&mut AdminOptions) -> &mut Vec<String>,
 ) -> Option<Owned<ErrorHandle>> {
-    let names = names.and_then(|names| options.check(GROUP_FILTERS, "match_consumer_group").map(|()| names));
+    let names = names.and_then(|names| options.check(option, name).map(|()| names));
     match names {
         Ok(names) => {
             *to(options) = names;
@@ -103,6 +105,9 @@ fn set(
     }
 }
 
+/// The options of this operation, and their name in errors.
+const CONSUMER_GROUP_FILTERS: (OptionSet, &str) = (GROUP_FILTERS, "match_consumer_group");
+
 exports! {
     /// Sets in which states groups are listed.
     fn rd_kafka_AdminOptions_set_match_consumer_group_states(
@@ -110,7 +115,7 @@ exports! {
     ) -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument(); {
         // SAFETY: the caller's array.
         let names = unsafe { names(STATES, states, count, "state of groups") };
-        set(options, names, |options| &mut options.states)
+        set(options, CONSUMER_GROUP_FILTERS, names, |options| &mut options.states)
     }
 
     /// Sets of which types groups are listed.
@@ -119,7 +124,7 @@ exports! {
     ) -> Option<Owned<ErrorHandle>>, or ErrorHandle::bad_argument(); {
         // SAFETY: the caller's array.
         let names = unsafe { names(TYPES, types, count, "type of groups") };
-        set(options, names, |options| &mut options.types)
+        set(options, CONSUMER_GROUP_FILTERS, names, |options| &mut options.types)
     }
 
     /// Lists groups.

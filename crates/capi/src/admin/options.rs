@@ -29,6 +29,8 @@ pub struct AdminOptions {
     pub(super) states: Vec<String>,
     /// The types of groups to list.
     pub(super) types: Vec<String>,
+    /// The types of the protocols of groups to list.
+    pub(super) protocol_types: Vec<String>,
     /// Committed offsets of open transactions are awaited.
     pub(super) require_stable: bool,
     /// Authorized operations are requested.
@@ -127,6 +129,7 @@ exports! {
                 options: Options::default(),
                 states: Vec::new(),
                 types: Vec::new(),
+                protocol_types: Vec::new(),
                 require_stable: false,
                 include_authorized_operations: false,
                 read_committed: false,

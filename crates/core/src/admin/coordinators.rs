@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 
 use ottla_protocol::api::find_coordinator::{Coordinator, FindCoordinatorRequest};
 
-use super::lookups::{Lookups, Place};
-use crate::cluster::{Cluster, NodeInfo, Router};
+use super::lookups::{Lookups, Place, add_node};
+use crate::cluster::{Cluster, Router};
 use crate::connection::{BrokerKey, Outcome, Ready};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
-use crate::request::{CoordinatorType, ReadyBroker, response_of};
+use crate::request::CoordinatorType;
 use crate::sys::Instant;
 use crate::types::NodeId;
 
@@ -85,7 +85,7 @@ impl Coordinators {
                 coordinator_keys: names.iter().cloned().collect(),
                 ..Default::default()
             };
-            return self.send(ctx, router, &broker, (&request, version), names);
+            return self.lookups.send(ctx, router, &broker, (&request, version), names);
         }
         while let Some(name) = names.pop_first() {
             if !matches!(ctx.connections.ready(broker.key, ctx.now), Ready::Yes(_)) {
@@ -99,23 +99,8 @@ impl Coordinators {
                 key_type: self.kind.key_type(),
                 ..Default::default()
             };
-            self.send(ctx, router, &broker, (&request, version), BTreeSet::from([name]));
-        }
-    }
-
-    fn send(
-        &mut self,
-        ctx: &mut Ctx<'_>,
-        router: &mut Router,
-        broker: &ReadyBroker,
-        (request, version): (&FindCoordinatorRequest, i16),
-        names: BTreeSet<String>,
-    ) {
-        let tag = router.next_tag();
-        let timeout = ctx.socket_timeout();
-        match broker.send(ctx, tag, request, version, timeout) {
-            Ok(()) => self.lookups.on_sent(tag.id, broker.key, names),
-            Err(_) => self.lookups.on_failed(ctx, names),
+            let names = BTreeSet::from([name]);
+            self.lookups.send(ctx, router, &broker, (&request, version), names);
         }
     }
 
@@ -134,17 +119,9 @@ impl Coordinators {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        (key, id, outcome): (BrokerKey, u64, Outcome),
+        of: (BrokerKey, u64, Outcome),
     ) -> Option<Found> {
-        let names = self.lookups.take(id)?;
-        let response = match response_of::<FindCoordinatorRequest>(ctx, key, outcome) {
-            Ok(response) => response,
-            Err(_) => {
-                self.lookups.on_failed(ctx, names);
-                return None;
-            }
-        };
-        self.lookups.on_answered(&names);
+        let (names, response) = self.lookups.on_outcome::<FindCoordinatorRequest>(ctx, of)?;
         let mut rows = response.coordinators;
         if rows.is_empty() {
             // Before version 4 the response is about the only name.
@@ -175,19 +152,9 @@ impl Coordinators {
         if !code.is_ok() {
             return Err(Error::classified(code, row.error_message.unwrap_or_default()));
         }
-        let node = NodeId(row.node_id);
-        let port = u16::try_from(row.port).ok().filter(|port| *port > 0);
-        let (Some(port), false) = (port, row.host.is_empty() || node.0 < 0) else {
+        let Some(node) = add_node(ctx, cluster, row.node_id, (&row.host, row.port, None)) else {
             return Err(ErrorCode::COORDINATOR_NOT_AVAILABLE.into());
         };
-        if cluster.node(node).is_none() {
-            let info = NodeInfo {
-                host: row.host,
-                port,
-                rack: None,
-            };
-            cluster.add_node(ctx, node, info);
-        }
         self.known.insert(row.key, node);
         Ok(())
     }

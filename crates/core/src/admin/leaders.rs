@@ -6,15 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic};
+use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponseTopic};
 
-use super::lookups::{Lookups, Place};
-use crate::cluster::{Cluster, NodeInfo, Router};
+use super::lookups::{Lookups, Place, add_node};
+use crate::cluster::{Cluster, Router};
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
-use crate::request::response_of;
 use crate::sys::Instant;
 use crate::types::{NodeId, TopicPartition};
 
@@ -78,24 +77,20 @@ impl Leaders {
             name: Some(name.to_string()),
             ..Default::default()
         };
-        let tag = router.next_tag();
-        let timeout = ctx.socket_timeout();
-        let sent = broker.version::<MetadataRequest>().and_then(|version| {
-            let request = MetadataRequest {
-                topics: Some(topics.iter().map(topic).collect()),
-                allow_auto_topic_creation: version < MetadataRequest::AUTO_CREATION_FLAG_SINCE,
-                ..Default::default()
-            };
-            broker.send(ctx, tag, &request, version, timeout)
-        });
+        let version = match broker.version::<MetadataRequest>() {
+            Ok(version) => version,
+            Err(_) => return self.lookups.on_failed(ctx, topics),
+        };
+        let request = MetadataRequest {
+            topics: Some(topics.iter().map(topic).collect()),
+            allow_auto_topic_creation: version < MetadataRequest::AUTO_CREATION_FLAG_SINCE,
+            ..Default::default()
+        };
         ctx.log.debug(DebugContexts::ADMIN, "LEADERS", || {
             let node = broker.key.node;
             format!("requesting the leaders of {} topic(s) from broker {node}", topics.len())
         });
-        match sent {
-            Ok(()) => self.lookups.on_sent(tag.id, broker.key, topics),
-            Err(_) => self.lookups.on_failed(ctx, topics),
-        }
+        self.lookups.send(ctx, router, &broker, (&request, version), topics);
     }
 
     /// Returns when [`poll`](Self::poll) is due.
@@ -113,18 +108,13 @@ impl Leaders {
         &mut self,
         ctx: &mut Ctx<'_>,
         cluster: &mut Cluster,
-        (key, id, outcome): (BrokerKey, u64, Outcome),
+        of: (BrokerKey, u64, Outcome),
     ) -> Option<Found> {
-        let topics = self.lookups.take(id)?;
-        let response = match response_of::<MetadataRequest>(ctx, key, outcome) {
-            Ok(response) => response,
-            Err(_) => {
-                self.lookups.on_failed(ctx, topics);
-                return None;
-            }
-        };
-        self.lookups.on_answered(&topics);
-        Self::add_nodes(ctx, cluster, &response);
+        let (topics, response) = self.lookups.on_outcome::<MetadataRequest>(ctx, of)?;
+        for broker in &response.brokers {
+            let address = (&*broker.host, broker.port, broker.rack.as_deref());
+            add_node(ctx, cluster, broker.node_id, address);
+        }
         let rows = response.topics.into_iter();
         Some(Found {
             topics,
@@ -132,24 +122,6 @@ impl Leaders {
                 .filter_map(|mut topic| Some((topic.name.take()?, topic.into())))
                 .collect(),
         })
-    }
-
-    /// Adds the brokers that the client does not know.
-    fn add_nodes(ctx: &mut Ctx<'_>, cluster: &mut Cluster, response: &MetadataResponse) {
-        for broker in &response.brokers {
-            let node = NodeId(broker.node_id);
-            let port = u16::try_from(broker.port).ok().filter(|port| *port > 0);
-            if let (Some(port), None) = (port, cluster.node(node))
-                && node.0 >= 0
-            {
-                let info = NodeInfo {
-                    host: broker.host.clone(),
-                    port,
-                    rack: broker.rack.clone(),
-                };
-                cluster.add_node(ctx, node, info);
-            }
-        }
     }
 
     /// Takes a partition's leader from a response.

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::cluster::Cluster;
-use crate::connection::BrokerKey;
+use ottla_protocol::Request;
+
+use crate::cluster::{Cluster, NodeInfo, Router};
+use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
 use crate::error::Error;
-use crate::request::{Attempts, ReadyBroker};
+use crate::request::{Attempts, ReadyBroker, response_of};
 use crate::sys::{Instant, earliest};
+use crate::types::NodeId;
 
 /// Time without a response after which another broker is asked as well: the first one may be frozen.
 const LATE_AFTER_MS: u64 = 2000;
@@ -68,7 +71,7 @@ impl<N: Ord + Clone> Lookups<N> {
     }
 
     /// Returns the names to request now, and a broker for it: those that are wanted or, while requests are late, also those
-    /// in flight. Names that are not [sent](Self::on_sent) must be wanted again.
+    /// in flight. Names that are not [sent](Self::send) must be wanted again.
     pub(super) fn due(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<(ReadyBroker, BTreeSet<N>)> {
         let is_late = !self.in_flight.is_empty() && self.late_at <= ctx.now && self.repeats < REPEATS_MAX;
         if !self.attempts.is_due(ctx.now) || self.wanted.is_empty() && !is_late {
@@ -90,9 +93,25 @@ impl<N: Ord + Clone> Lookups<N> {
         Some((broker, names))
     }
 
-    /// Notes a request.
-    pub(super) fn on_sent(&mut self, id: u64, broker: BrokerKey, names: BTreeSet<N>) {
-        self.in_flight.push(InFlight { id, broker, names });
+    /// Sends a request for these names, which are scheduled again if that fails.
+    pub(super) fn send<R: Request>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        router: &mut Router,
+        broker: &ReadyBroker,
+        (request, version): (&R, i16),
+        names: BTreeSet<N>,
+    ) {
+        let tag = router.next_tag();
+        let timeout = ctx.socket_timeout();
+        match broker.send(ctx, tag, request, version, timeout) {
+            Ok(()) => self.in_flight.push(InFlight {
+                id: tag.id,
+                broker: broker.key,
+                names,
+            }),
+            Err(_) => self.on_failed(ctx, names),
+        }
     }
 
     /// Schedules these names again after a request for them has failed, or could not be sent.
@@ -105,17 +124,23 @@ impl<N: Ord + Clone> Lookups<N> {
         }
     }
 
-    /// Notes the response to these names. The first response counts: requests for the same names are forgotten.
-    pub(super) fn on_answered(&mut self, names: &BTreeSet<N>) {
+    /// Handles the outcome of a request of type `R`. Returns its names and the response; after a failure the names are
+    /// scheduled again. The first response counts: requests for the same names are forgotten.
+    pub(super) fn on_outcome<R: Request>(
+        &mut self,
+        ctx: &mut Ctx<'_>,
+        (key, id, outcome): (BrokerKey, u64, Outcome),
+    ) -> Option<(BTreeSet<N>, R::Response)> {
+        let at = self.in_flight.iter().position(|request| request.id == id)?;
+        let names = self.in_flight.remove(at).names;
+        let Ok(response) = response_of::<R>(ctx, key, outcome) else {
+            self.on_failed(ctx, names);
+            return None;
+        };
         self.attempts.reset();
         self.repeats = 0;
-        self.in_flight.retain(|request| !request.names.is_subset(names));
-    }
-
-    /// Removes the request with this id and returns its names.
-    pub(super) fn take(&mut self, id: u64) -> Option<BTreeSet<N>> {
-        let at = self.in_flight.iter().position(|request| request.id == id)?;
-        Some(self.in_flight.remove(at).names)
+        self.in_flight.retain(|request| !request.names.is_subset(&names));
+        Some((names, response))
     }
 
     /// Returns whether a request has this id.
@@ -131,4 +156,28 @@ impl<N: Ord + Clone> Lookups<N> {
         let late = is_repeatable.then(|| if self.late_at > now { self.late_at } else { search });
         earliest(wanted, late)
     }
+}
+
+/// Adds a broker of a response if the client does not know it. Returns its id; `None` if there is no such broker: a negative
+/// id, an empty host, or a port that is none.
+pub(super) fn add_node(
+    ctx: &mut Ctx<'_>,
+    cluster: &mut Cluster,
+    id: i32,
+    (host, port, rack): (&str, i32, Option<&str>),
+) -> Option<NodeId> {
+    let node = NodeId(id);
+    let port = u16::try_from(port).ok().filter(|port| *port > 0)?;
+    if node.0 < 0 || host.is_empty() {
+        return None;
+    }
+    if cluster.node(node).is_none() {
+        let info = NodeInfo {
+            host: host.to_owned(),
+            port,
+            rack: rack.map(str::to_owned),
+        };
+        cluster.add_node(ctx, node, info);
+    }
+    Some(node)
 }

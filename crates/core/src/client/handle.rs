@@ -11,7 +11,7 @@ use ottla_tls::Replacement;
 use zeroize::Zeroizing;
 
 use super::lifecycle::ClientThread;
-use crate::admin::{self, Destination, GroupListing, ListGroups, Operation, Options};
+use crate::admin::{self, DescribedGroups, Destination, ListAndDescribeGroups, Operation, Options};
 use crate::cluster::{self, MetadataReply, MetadataScope, parse_endpoints};
 use crate::config::{ClientConfig, TopicConfig};
 use crate::consumer::{self, CommitTarget, GroupInfo, OffsetsResult, RebalanceProtocol, SharedState};
@@ -365,14 +365,14 @@ impl Client {
     ///
     /// # Errors
     /// [`ErrorCode::L_TIMED_OUT`], or a broker's error, when no group was listed and a broker did not answer.
-    pub fn list_groups(&self, group: Option<&str>, timeout: Option<Duration>) -> Result<GroupListing, Error> {
+    pub fn list_groups(&self, group: Option<&str>, timeout: Option<Duration>) -> Result<DescribedGroups, Error> {
         let socket_timeout = Duration::from_millis(self.conf().socket_timeout_ms.into());
         let options = Options {
             request_timeout: Some(timeout.map_or(socket_timeout, |timeout| timeout.min(socket_timeout))),
             ..Options::default()
         };
         let group = group.map(str::to_owned);
-        self.admin(ListGroups { group }, &options)
+        self.admin(ListAndDescribeGroups { group }, &options)
     }
 
     // ---------------------------------------------------------------- producer

@@ -5,8 +5,8 @@
 //! topics have ids. Offsets are kept until their topic or group is deleted. Errors: NOT_COORDINATOR, UNKNOWN_MEMBER_ID,
 //! ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID, STALE_MEMBER_EPOCH, UNSUPPORTED_VERSION for members
 //! of the consumer protocol before version 9, GROUP_ID_NOT_FOUND (version 9 and later; ILLEGAL_GENERATION before) for a
-//! generation of an unknown group, per partition UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID and
-//! OFFSET_METADATA_TOO_LARGE.
+//! generation of an unknown group, GROUP_ID_NOT_FOUND for a share group, per partition UNKNOWN_TOPIC_OR_PARTITION,
+//! UNKNOWN_TOPIC_ID and OFFSET_METADATA_TOO_LARGE.
 //!
 //! Omitted: retention times (versions 2 to 4); assignment epochs, which allow a commit in an earlier epoch for
 //! partitions that the member owned then (KIP-1251).
@@ -89,6 +89,7 @@ fn check(cluster: &mut Cluster, context: &Context, request: &OffsetCommitRequest
     cluster
         .state
         .check_group_coordinator(context.broker, &request.group_id)?;
+    cluster.check_no_share_group(&request.group_id)?;
     let generation = request.generation_id_or_member_epoch;
     if cluster.groups.get(&request.group_id).is_none() && generation >= 0 {
         return Err(match context.version {

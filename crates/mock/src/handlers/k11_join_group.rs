@@ -47,6 +47,9 @@ fn check(cluster: &Cluster, context: &Context, request: &JoinGroupRequest) -> Re
     cluster
         .state
         .check_group_coordinator(context.broker, &request.group_id)?;
+    if cluster.check_no_share_group(&request.group_id).is_err() {
+        return Err(ErrorCode::INCONSISTENT_GROUP_PROTOCOL);
+    }
     let config = &cluster.state.config;
     let allowed = config.group_min_session_timeout_ms..=config.group_max_session_timeout_ms;
     if !allowed.contains(&request.session_timeout_ms) {

@@ -4,10 +4,11 @@
 //! From version 3 on the consumer's member id and generation or epoch are checked where the request has them (KIP-447).
 //! The group's offsets must be in the transaction (KIP-890): otherwise INVALID_TXN_STATE, or TRANSACTION_ABORTABLE in
 //! version 4; from version 5 on the request adds them. Errors, the same for all partitions: NOT_COORDINATOR and
-//! injected errors of the group's coordinator, INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION (for a stale
-//! epoch of the consumer protocol, too), FENCED_INSTANCE_ID, INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING,
-//! CONCURRENT_TRANSACTIONS, COORDINATOR_NOT_AVAILABLE or COORDINATOR_LOAD_IN_PROGRESS also while the transaction's
-//! coordinator is unavailable. Per partition: UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE.
+//! injected errors of the group's coordinator, INVALID_GROUP_ID, GROUP_ID_NOT_FOUND for a share group,
+//! UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION (for a stale epoch of the consumer protocol, too), FENCED_INSTANCE_ID,
+//! INVALID_PRODUCER_EPOCH, INVALID_PRODUCER_ID_MAPPING, CONCURRENT_TRANSACTIONS, COORDINATOR_NOT_AVAILABLE or
+//! COORDINATOR_LOAD_IN_PROGRESS also while the transaction's coordinator is unavailable. Per partition:
+//! UNKNOWN_TOPIC_OR_PARTITION, OFFSET_METADATA_TOO_LARGE.
 
 use ottla_protocol::api::txn_offset_commit::{
     TxnOffsetCommitRequest, TxnOffsetCommitRequestPartition, TxnOffsetCommitResponse, TxnOffsetCommitResponsePartition,
@@ -84,6 +85,7 @@ fn check(cluster: &mut Cluster, context: &Context, request: &TxnOffsetCommitRequ
     cluster
         .state
         .check_group_coordinator(context.broker, &request.group_id)?;
+    cluster.check_no_share_group(&request.group_id)?;
     let found = cluster.groups.get(&request.group_id);
     if found.is_none_or(|group| !group.offsets.has_open_transaction(id, epoch)) {
         let joins = TransactionalWrite {

@@ -1,6 +1,6 @@
 //! DeleteGroups (key 42), versions 0 to 2.
 //!
-//! Removes empty groups with their offsets. Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
+//! Removes empty groups of all types with their offsets. Errors per group: NOT_COORDINATOR, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
 
 use ottla_protocol::ErrorCode;
 use ottla_protocol::api::delete_groups::{DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse};

@@ -96,6 +96,8 @@ fn serve(
 ) -> Result<ConsumerGroupHeartbeatResponse, ApiError> {
     let id = &request.group_id;
     let none = || ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Consumer group {id} not found."));
+    let other_type = |error| ApiError::new(error, format!("Group {id} is not a consumer group."));
+    cluster.check_no_share_group(id).map_err(other_type)?;
     let served = match request.member_epoch {
         ..0 => {
             let group = cluster.groups.get_mut(id);

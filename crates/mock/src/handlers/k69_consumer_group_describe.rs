@@ -66,10 +66,7 @@ fn respond(
 }
 
 fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedGroup, ApiError> {
-    if id.is_empty() {
-        return Err(ErrorCode::INVALID_GROUP_ID.into());
-    }
-    cluster.state.check_group_coordinator(context.broker, id)?;
+    cluster.state.check_described_group(context.broker, id)?;
     let not_found = |what: &str| ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."));
     let found = cluster.groups.get(id).ok_or_else(|| not_found("not found"))?;
     let Membership::Consumer(group) = found.membership() else {

@@ -64,8 +64,13 @@ mod k69_consumer_group_describe;
 mod k71_get_telemetry_subscriptions;
 mod k72_push_telemetry;
 mod k74_list_config_resources;
+mod k77_share_group_describe;
 mod k80_add_raft_voter;
 mod k81_remove_raft_voter;
+mod k89_streams_group_describe;
+mod k90_describe_share_group_offsets;
+mod k91_alter_share_group_offsets;
+mod k92_delete_share_group_offsets;
 
 pub(crate) use handler::{Api, Served};
 
@@ -131,8 +136,13 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k71_get_telemetry_subscriptions::GetTelemetrySubscriptions>(),
     Api::of::<k72_push_telemetry::PushTelemetry>(),
     Api::of::<k74_list_config_resources::ListConfigResources>(),
+    Api::of::<k77_share_group_describe::ShareGroupDescribe>(),
     Api::of::<k80_add_raft_voter::AddRaftVoter>(),
     Api::of::<k81_remove_raft_voter::RemoveRaftVoter>(),
+    Api::of::<k89_streams_group_describe::StreamsGroupDescribe>(),
+    Api::of::<k90_describe_share_group_offsets::DescribeShareGroupOffsets>(),
+    Api::of::<k91_alter_share_group_offsets::AlterShareGroupOffsets>(),
+    Api::of::<k92_delete_share_group_offsets::DeleteShareGroupOffsets>(),
 ];
 
 /// Returns the handler of an API.

@@ -14,6 +14,7 @@ mod produce;
 mod rules;
 mod sasl;
 mod security;
+mod share_groups;
 mod tcp_server;
 mod telemetry;
 mod transactions;

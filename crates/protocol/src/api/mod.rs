@@ -4,8 +4,8 @@
 //! its head says what each version added; versions that it does not name are as the ones before. [`APIS`], the
 //! constants of [`ApiKey`] and the names of APIs come from the one table below.
 //!
-//! Left out are the APIs that only brokers and controllers use, and those of the state of share groups and of streams
-//! groups.
+//! Left out are the APIs that only brokers and controllers use, and those of the state of share groups and of
+//! the members of streams groups.
 //!
 //! Fields that mean the same everywhere:
 //!
@@ -122,6 +122,7 @@ apis! {
     SHARE_ACKNOWLEDGE = 79, share_acknowledge, "k79_share_acknowledge.rs";
     ADD_RAFT_VOTER = 80, add_raft_voter, "k80_add_raft_voter.rs";
     REMOVE_RAFT_VOTER = 81, remove_raft_voter, "k81_remove_raft_voter.rs";
+    STREAMS_GROUP_DESCRIBE = 89, streams_group_describe, "k89_streams_group_describe.rs";
     DESCRIBE_SHARE_GROUP_OFFSETS = 90, describe_share_group_offsets, "k90_describe_share_group_offsets.rs";
     ALTER_SHARE_GROUP_OFFSETS = 91, alter_share_group_offsets, "k91_alter_share_group_offsets.rs";
     DELETE_SHARE_GROUP_OFFSETS = 92, delete_share_group_offsets, "k92_delete_share_group_offsets.rs";

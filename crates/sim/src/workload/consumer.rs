@@ -43,7 +43,7 @@ enum Query {
     /// Committed offsets, or offsets by timestamp.
     Offsets(Arc<Reply<consumer::OffsetsResult>>),
     /// The groups of the cluster.
-    Groups(Arc<Reply<Result<admin::GroupListing, Error>>>),
+    Groups(Arc<Reply<Result<admin::DescribedGroups, Error>>>),
 }
 
 /// A consumer with manual assignment.
@@ -216,7 +216,7 @@ impl ConsumerWorkload {
     fn list_groups(&mut self, world: &mut World, client: usize, until_us: u64) {
         let reply = Reply::new();
         let command = admin::Command::new(
-            admin::ListGroups::default(),
+            admin::ListAndDescribeGroups::default(),
             admin::Options::default(),
             Instant::from_micros(until_us),
             admin::Destination::Reply(reply.clone()),

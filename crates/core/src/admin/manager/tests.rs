@@ -5,8 +5,8 @@ use std::time::Duration;
 use ottla_mock::{ApiKey, BrokerId, ClientAction, ErrorCode as BrokerError, Fault, FaultAction};
 
 use crate::admin::{
-    ConfigQuery, CreateTopics, DeleteTopics, DescribeConfigs, ListConsumerGroups, ListGroups, NewTopic, Options,
-    ResourceResult, ResourceType, TopicResult,
+    ConfigQuery, CreateTopics, DeleteTopics, DescribeConfigs, ListAndDescribeGroups, ListConsumerGroups, NewTopic,
+    Options, ResourceResult, ResourceType, TopicResult,
 };
 use crate::cluster::{Command as ClusterCommand, MetadataScope};
 use crate::error::{Error, ErrorCode};
@@ -228,7 +228,9 @@ fn short_request_timeout_closes_no_connection() {
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
     assert!(error.message.contains("may have executed"), "{error}");
 
-    let error = w.ask_with(ListGroups::default(), within_ms(SHORT_MS)).unwrap_err();
+    let error = w
+        .ask_with(ListAndDescribeGroups::default(), within_ms(SHORT_MS))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::L_TIMED_OUT, "{error}");
 
     let listed = w.ask_with(ListConsumerGroups::default(), within_ms(SHORT_MS)).unwrap();

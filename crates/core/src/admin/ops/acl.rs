@@ -1,5 +1,8 @@
 //! Access control entries and filters for them.
 
+use std::collections::BTreeMap;
+
+use crate::admin::operation::{Keys, row_of};
 use crate::admin::ops::acl_operation::AclOperation;
 use crate::error::Error;
 use crate::request::unsupported;
@@ -84,6 +87,32 @@ pub(super) fn check_patterns(
         )),
         false => Ok(()),
     }
+}
+
+/// Checks that a call has entries or filters, of this name.
+///
+/// # Errors
+/// `_INVALID_ARG`.
+pub(super) fn check_not_empty<T>(items: &[T], what: &str) -> Result<(), Error> {
+    match items.is_empty() {
+        true => Err(Error::invalid_arg(format!("No {what}"))),
+        false => Ok(()),
+    }
+}
+
+/// Returns the entries or filters of a request: those of the call that have these indexes.
+pub(super) fn requested<'a, T>(of_call: &'a [T], keys: &'a [usize]) -> impl Iterator<Item = &'a T> + Clone {
+    keys.iter().filter_map(|index| of_call.get(*index))
+}
+
+/// Returns the keys of a call's entries or filters: their indexes.
+pub(super) fn indexes<T>(of_call: &[T]) -> Keys<usize> {
+    Keys::Known((0..of_call.len()).collect())
+}
+
+/// Returns the results in the order of the call.
+pub(super) fn in_order<R: Clone>(rows: &BTreeMap<usize, Result<R, Error>>, count: usize) -> Vec<Result<R, Error>> {
+    (0..count).map(|index| row_of(rows, &index)).collect()
 }
 
 #[cfg(test)]

@@ -3,75 +3,50 @@
 use ottla_protocol::DecodeError;
 use ottla_protocol::api::alter_configs::{AlterConfigsRequest, AlterConfigsResource, AlterableConfig};
 
-use super::config_resource::{
-    AlterOp, ConfigChange, ConfigChanges, ResourceKey, ResourceResult, ResourceType, in_order, target,
-};
-use super::topic_result::check_not_empty;
-use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts};
+use super::config_changes::{ChangedResource, ConfigOperation};
+use super::config_resource::{AlterOp, ConfigChange, ConfigChanges};
+use crate::admin::operation::{Answer, To};
 use crate::error::Error;
-use crate::request::Target;
 
 /// Replaces the settings of resources: those that are not listed are reset to their defaults. Since Kafka 2.3
 /// [`IncrementalAlterConfigs`](super::IncrementalAlterConfigs) replaces it.
 #[derive(Debug, Clone)]
 pub struct AlterConfigs(pub Vec<ConfigChanges>);
 
-impl AlterConfigs {
-    fn common_target(&self) -> Result<Target, Error> {
-        target(self.0.iter().map(|resource| (resource.kind, &*resource.name)))
-    }
-}
-
-impl Operation for AlterConfigs {
+impl ConfigOperation for AlterConfigs {
     const NAME: &'static str = "AlterConfigs";
-    type Key = ResourceKey;
-    type Row = ();
-    type Output = Vec<ResourceResult>;
 
-    fn check(&self, _: &Options) -> Result<(), Error> {
-        check_not_empty(Self::NAME, self.0.is_empty())?;
-        self.common_target()?;
-        let mut changes = self.0.iter().flat_map(|resource| &resource.changes);
-        if changes.any(|change| change.op != AlterOp::Set) {
-            let text = "AlterConfigs replaces all settings: IncrementalAlterConfigs changes single ones";
-            return Err(Error::invalid_arg(text));
+    fn changes(&self) -> &[ConfigChanges] {
+        &self.0
+    }
+
+    fn check_change(change: &ConfigChange) -> Result<(), Error> {
+        match change.op {
+            AlterOp::Set => Ok(()),
+            _ => Err(Error::invalid_arg(
+                "AlterConfigs replaces all settings: IncrementalAlterConfigs changes single ones",
+            )),
         }
-        Ok(())
     }
 
-    fn keys(&self) -> Keys<ResourceKey> {
-        Keys::Known(self.0.iter().map(ConfigChanges::key).collect())
-    }
-
-    fn target(&self, _: &ResourceKey) -> Target {
-        self.common_target().unwrap_or(Target::Any)
-    }
-
-    fn is_repeatable(&self, options: &Options) -> bool {
-        options.validate_only
-    }
-
-    fn send(&self, keys: &[ResourceKey], to: &mut To<'_, '_>) -> Result<(), Error> {
-        let resources = self.0.iter().filter(|resource| keys.contains(&resource.key()));
+    fn send_changes(resources: &[&ConfigChanges], to: &mut To<'_, '_>) -> Result<(), Error> {
         let request = AlterConfigsRequest {
-            resources: resources.map(row).collect(),
+            resources: resources.iter().map(|resource| row(resource)).collect(),
             validate_only: to.options().validate_only,
             ..Default::default()
         };
         to.send(&request)
     }
 
-    fn read(&self, _: &[ResourceKey], answer: &Answer<'_>) -> Result<Verdicts<Self>, DecodeError> {
+    fn decode(answer: &Answer<'_>) -> Result<Vec<ChangedResource>, DecodeError> {
         let rows = answer.decode::<AlterConfigsRequest>()?.responses.into_iter();
-        let verdicts = rows.map(|r| {
-            let key = (ResourceType(r.resource_type), r.resource_name);
-            (key, Verdict::of(r.error_code, r.error_message, ()))
+        let changed = rows.map(|row| ChangedResource {
+            kind: row.resource_type,
+            name: row.resource_name,
+            error_code: row.error_code,
+            error_message: row.error_message,
         });
-        Ok(verdicts.collect())
-    }
-
-    fn finish(&self, rows: Rows<Self>) -> Result<Vec<ResourceResult>, Error> {
-        Ok(in_order(self.0.iter().map(ConfigChanges::key), &rows, |()| Vec::new()))
+        Ok(changed.collect())
     }
 }
 
@@ -92,25 +67,14 @@ fn row(resource: &ConfigChanges) -> AlterConfigsResource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admin::ops::config_changes::code_of;
     use crate::error::ErrorCode;
 
     #[test]
     fn changes_that_the_operation_does_not_have_are_refused() {
-        let code = |op, value: Option<&str>| {
-            let operation = AlterConfigs(vec![ConfigChanges {
-                kind: ResourceType::TOPIC,
-                name: "t".into(),
-                changes: vec![ConfigChange {
-                    name: "retention.ms".into(),
-                    op,
-                    value: value.map(str::to_owned),
-                }],
-            }]);
-            operation.check(&Options::default()).err().map(|e| e.code)
-        };
-        let invalid = Some(ErrorCode::L_INVALID_ARG);
+        let code = |op, value| code_of(AlterConfigs, op, value);
         assert_eq!(code(AlterOp::Set, Some("1")), None);
         assert_eq!(code(AlterOp::Set, None), None);
-        assert_eq!(code(AlterOp::Append, Some("1")), invalid);
+        assert_eq!(code(AlterOp::Append, Some("1")), Some(ErrorCode::L_INVALID_ARG));
     }
 }

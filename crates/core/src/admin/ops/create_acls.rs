@@ -3,8 +3,8 @@
 use ottla_protocol::DecodeError;
 use ottla_protocol::api::create_acls::{AclCreation, CreateAclsRequest};
 
-use super::acl::{AclBinding, PatternType, check_patterns};
-use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts, row_of};
+use super::acl::{AclBinding, PatternType, check_not_empty, check_patterns, in_order, indexes, requested};
+use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts};
 use crate::error::Error;
 use crate::request::Target;
 
@@ -20,14 +20,11 @@ impl Operation for CreateAcls {
     type Output = Vec<Option<Error>>;
 
     fn check(&self, _: &Options) -> Result<(), Error> {
-        match self.0.is_empty() {
-            true => Err(Error::invalid_arg("No ACLs to create")),
-            false => Ok(()),
-        }
+        check_not_empty(&self.0, "ACLs to create")
     }
 
     fn keys(&self) -> Keys<usize> {
-        Keys::Known((0..self.0.len()).collect())
+        indexes(&self.0)
     }
 
     fn target(&self, _: &usize) -> Target {
@@ -40,11 +37,11 @@ impl Operation for CreateAcls {
     }
 
     fn send(&self, keys: &[usize], to: &mut To<'_, '_>) -> Result<(), Error> {
-        let bindings = || keys.iter().filter_map(|index| self.0.get(*index));
-        let patterns = bindings().map(|binding| binding.pattern_type);
+        let bindings = requested(&self.0, keys);
+        let patterns = bindings.clone().map(|binding| binding.pattern_type);
         check_patterns(to.version::<CreateAclsRequest>()?, patterns, &[PatternType::LITERAL])?;
         to.send(&CreateAclsRequest {
-            creations: bindings().map(row).collect(),
+            creations: bindings.map(row).collect(),
             ..Default::default()
         })
     }
@@ -56,7 +53,7 @@ impl Operation for CreateAcls {
     }
 
     fn finish(&self, rows: Rows<Self>) -> Result<Vec<Option<Error>>, Error> {
-        Ok((0..self.0.len()).map(|index| row_of(&rows, &index).err()).collect())
+        Ok(in_order(&rows, self.0.len()).into_iter().map(Result::err).collect())
     }
 }
 

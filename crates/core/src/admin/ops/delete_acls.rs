@@ -3,9 +3,12 @@
 use ottla_protocol::DecodeError;
 use ottla_protocol::api::delete_acls::{DeleteAclsFilter, DeleteAclsMatchingAcl, DeleteAclsRequest};
 
-use super::acl::{AclBinding, AclFilter, AclResourceType, PatternType, PermissionType, check_patterns};
+use super::acl::{
+    AclBinding, AclFilter, AclResourceType, PatternType, PermissionType, check_not_empty, check_patterns, in_order,
+    indexes, requested,
+};
 use super::acl_operation::AclOperation;
-use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts, error_of, row_of};
+use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts, error_of};
 use crate::error::Error;
 use crate::request::Target;
 
@@ -33,14 +36,11 @@ impl Operation for DeleteAcls {
     type Output = Vec<DeleteAclsResult>;
 
     fn check(&self, _: &Options) -> Result<(), Error> {
-        match self.0.is_empty() {
-            true => Err(Error::invalid_arg("No ACL filters to delete")),
-            false => Ok(()),
-        }
+        check_not_empty(&self.0, "ACL filters to delete")
     }
 
     fn keys(&self) -> Keys<usize> {
-        Keys::Known((0..self.0.len()).collect())
+        indexes(&self.0)
     }
 
     fn target(&self, _: &usize) -> Target {
@@ -53,12 +53,12 @@ impl Operation for DeleteAcls {
     }
 
     fn send(&self, keys: &[usize], to: &mut To<'_, '_>) -> Result<(), Error> {
-        let filters = || keys.iter().filter_map(|index| self.0.get(*index));
-        let patterns = filters().map(|filter| filter.pattern_type);
+        let filters = requested(&self.0, keys);
+        let patterns = filters.clone().map(|filter| filter.pattern_type);
         let allowed = [PatternType::LITERAL, PatternType::ANY];
         check_patterns(to.version::<DeleteAclsRequest>()?, patterns, &allowed)?;
         to.send(&DeleteAclsRequest {
-            filters: filters().map(row).collect(),
+            filters: filters.map(row).collect(),
             ..Default::default()
         })
     }
@@ -73,7 +73,7 @@ impl Operation for DeleteAcls {
     }
 
     fn finish(&self, rows: Rows<Self>) -> Result<Vec<DeleteAclsResult>, Error> {
-        Ok((0..self.0.len()).map(|index| row_of(&rows, &index)).collect())
+        Ok(in_order(&rows, self.0.len()))
     }
 }
 

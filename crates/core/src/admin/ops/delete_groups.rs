@@ -3,8 +3,7 @@
 use ottla_protocol::DecodeError;
 use ottla_protocol::api::delete_groups::DeleteGroupsRequest;
 
-use super::group_result::{GroupResult, coordinator, in_order};
-use super::partitions::has_duplicate;
+use super::group_result::{GroupResult, check_group_names, coordinator, in_order};
 use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts};
 use crate::error::Error;
 use crate::request::Target;
@@ -21,13 +20,7 @@ impl Operation for DeleteGroups {
     type Output = Vec<GroupResult>;
 
     fn check(&self, _: &Options) -> Result<(), Error> {
-        if self.0.is_empty() {
-            return Err(Error::invalid_arg("No groups to delete"));
-        }
-        match has_duplicate(&self.0) {
-            true => Err(Error::invalid_arg("Duplicate groups not allowed")),
-            false => Ok(()),
-        }
+        check_group_names(&self.0, "delete")
     }
 
     fn keys(&self) -> Keys<String> {

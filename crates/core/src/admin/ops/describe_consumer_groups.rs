@@ -11,8 +11,7 @@ use ottla_protocol::consumer_protocol::ConsumerProtocolAssignment;
 use ottla_protocol::{ApiKey, DecodeError};
 
 use super::acl_operation::{AclOperation, authorized_operations};
-use super::group_result::coordinator;
-use super::partitions::has_duplicate;
+use super::group_result::{check_group_names, coordinator};
 use crate::admin::node::Node;
 use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts, error_of, row_of};
 use crate::error::{Error, ErrorCode};
@@ -23,7 +22,7 @@ use crate::types::TopicPartition;
 const DESCRIBE_VERSION_MAX: i16 = 5;
 
 /// The protocol type of consumer groups.
-const CONSUMER_PROTOCOL: &str = "consumer";
+pub(super) const CONSUMER_PROTOCOL: &str = "consumer";
 
 /// A group as its coordinator described it.
 #[derive(Debug, Clone)]
@@ -98,13 +97,7 @@ impl Operation for DescribeConsumerGroups {
     type Output = Vec<GroupDescription>;
 
     fn check(&self, _: &Options) -> Result<(), Error> {
-        if self.groups.is_empty() {
-            return Err(Error::invalid_arg("No groups to describe"));
-        }
-        match has_duplicate(&self.groups) {
-            true => Err(Error::invalid_arg("Duplicate groups not allowed")),
-            false => Ok(()),
-        }
+        check_group_names(&self.groups, "describe")
     }
 
     fn keys(&self) -> Keys<GroupQuery> {
@@ -133,17 +126,7 @@ impl Operation for DescribeConsumerGroups {
                 ..Default::default()
             });
         }
-        let version = to.version::<DescribeGroupsRequest>()?;
-        if self.include_authorized_operations && version < DescribeGroupsRequest::AUTHORIZED_OPERATIONS_SINCE {
-            return Err(unsupported(
-                "the broker has no authorized operations of groups (KIP-430): that requires Kafka 2.3",
-            ));
-        }
-        let request = DescribeGroupsRequest {
-            groups: ids,
-            include_authorized_operations: self.include_authorized_operations,
-            ..Default::default()
-        };
+        let request = describe_groups_request(ids, self.include_authorized_operations, to)?;
         to.send_up_to(&request, DESCRIBE_VERSION_MAX)
     }
 
@@ -190,6 +173,28 @@ impl Operation for DescribeConsumerGroups {
     }
 }
 
+/// Returns the request that describes groups of the classic protocol.
+///
+/// # Errors
+/// `_UNSUPPORTED_FEATURE` if the broker cannot include the authorized operations.
+pub(super) fn describe_groups_request(
+    groups: Vec<String>,
+    include_authorized_operations: bool,
+    to: &To<'_, '_>,
+) -> Result<DescribeGroupsRequest, Error> {
+    let version = to.version::<DescribeGroupsRequest>()?;
+    if include_authorized_operations && version < DescribeGroupsRequest::AUTHORIZED_OPERATIONS_SINCE {
+        return Err(unsupported(
+            "the broker has no authorized operations of groups (KIP-430): that requires Kafka 2.3",
+        ));
+    }
+    Ok(DescribeGroupsRequest {
+        groups,
+        include_authorized_operations,
+        ..Default::default()
+    })
+}
+
 fn of_consumer_protocol(
     group: consumer_group_describe::DescribedGroup,
     coordinator: &Node,
@@ -234,7 +239,8 @@ fn assigned(assignment: consumer_group_describe::Assignment) -> Vec<TopicPartiti
     partitions(topics.map(|topic| (topic.topic_name, topic.partitions)))
 }
 
-fn partitions(topics: impl Iterator<Item = (String, Vec<i32>)>) -> Vec<TopicPartition> {
+/// Returns the partitions of topics.
+pub(super) fn partitions(topics: impl Iterator<Item = (String, Vec<i32>)>) -> Vec<TopicPartition> {
     let of_topic = |(name, partitions): (String, Vec<i32>)| {
         let name: Arc<str> = name.into();
         partitions
@@ -269,7 +275,7 @@ fn of_classic_protocol(group: DescribedGroup, coordinator: &Node) -> Verdict<Gro
 }
 
 /// Returns a member. Its assignment was encoded by another client: a malformed one is empty.
-fn classic_member(member: DescribedGroupMember) -> MemberDescription {
+pub(super) fn classic_member(member: DescribedGroupMember) -> MemberDescription {
     let assignment = ConsumerProtocolAssignment::from_bytes(member.member_assignment).unwrap_or_default();
     let topics = assignment.assigned_partitions.into_iter();
     MemberDescription {

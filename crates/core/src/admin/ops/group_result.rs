@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::partitions::has_duplicate;
 use crate::admin::operation::row_of;
 use crate::error::{Error, ErrorCode};
 use crate::request::{CoordinatorType, Target};
@@ -16,6 +17,50 @@ pub struct GroupResult {
     pub partitions: Option<Vec<PartitionOffset>>,
     /// The group's error; `None` on success.
     pub error: Option<Error>,
+}
+
+/// Checks that a call names groups, each once. `purpose` is the verb of the operation.
+///
+/// # Errors
+/// `_INVALID_ARG`.
+pub(super) fn check_group_names(groups: &[String], purpose: &str) -> Result<(), Error> {
+    if groups.is_empty() {
+        return Err(Error::invalid_arg(format!("No groups to {purpose}")));
+    }
+    match has_duplicate(groups) {
+        true => Err(Error::invalid_arg("Duplicate groups not allowed")),
+        false => Ok(()),
+    }
+}
+
+/// Checks that a call names groups, each once.
+///
+/// # Errors
+/// `_INVALID_ARG`.
+pub(super) fn check_groups_once<'a>(groups: impl Iterator<Item = &'a String> + Clone) -> Result<(), Error> {
+    if groups.clone().next().is_none() {
+        return Err(Error::invalid_arg("No groups are named"));
+    }
+    match has_duplicate(groups) {
+        true => Err(Error::invalid_arg("Duplicate groups not allowed")),
+        false => Ok(()),
+    }
+}
+
+/// Checks that a call names partitions of a group, each once.
+///
+/// # Errors
+/// `_INVALID_ARG`.
+pub(super) fn check_partitions_once<'a>(
+    partitions: impl Iterator<Item = &'a TopicPartition> + Clone,
+) -> Result<(), Error> {
+    if partitions.clone().next().is_none() {
+        return Err(Error::invalid_arg("No partitions are named"));
+    }
+    match has_duplicate(partitions) {
+        true => Err(Error::invalid_arg("Duplicate partitions not allowed")),
+        false => Ok(()),
+    }
 }
 
 /// Returns the target of a group's requests.

@@ -5,73 +5,47 @@ use ottla_protocol::api::incremental_alter_configs::{
     AlterConfigsResource, AlterableConfig, IncrementalAlterConfigsRequest,
 };
 
-use super::config_resource::{
-    AlterOp, ConfigChange, ConfigChanges, ResourceKey, ResourceResult, ResourceType, in_order, target,
-};
-use super::topic_result::check_not_empty;
-use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts};
+use super::config_changes::{ChangedResource, ConfigOperation};
+use super::config_resource::{AlterOp, ConfigChange, ConfigChanges};
+use crate::admin::operation::{Answer, To};
 use crate::error::Error;
-use crate::request::Target;
 
 /// Changes single settings of resources and leaves the others as they are (KIP-339). Requires Kafka 2.3.
 #[derive(Debug, Clone)]
 pub struct IncrementalAlterConfigs(pub Vec<ConfigChanges>);
 
-impl IncrementalAlterConfigs {
-    fn common_target(&self) -> Result<Target, Error> {
-        target(self.0.iter().map(|resource| (resource.kind, &*resource.name)))
-    }
-}
-
-impl Operation for IncrementalAlterConfigs {
+impl ConfigOperation for IncrementalAlterConfigs {
     const NAME: &'static str = "IncrementalAlterConfigs";
-    type Key = ResourceKey;
-    type Row = ();
-    type Output = Vec<ResourceResult>;
 
-    fn check(&self, _: &Options) -> Result<(), Error> {
-        check_not_empty(Self::NAME, self.0.is_empty())?;
-        self.common_target()?;
-        let mut changes = self.0.iter().flat_map(|resource| &resource.changes);
-        match changes.find(|change| change.op != AlterOp::Delete && change.value.is_none()) {
-            Some(change) => Err(Error::invalid_arg(format!("{} has no value", change.name))),
-            None => Ok(()),
+    fn changes(&self) -> &[ConfigChanges] {
+        &self.0
+    }
+
+    fn check_change(change: &ConfigChange) -> Result<(), Error> {
+        match (change.op, &change.value) {
+            (AlterOp::Delete, _) | (_, Some(_)) => Ok(()),
+            (_, None) => Err(Error::invalid_arg(format!("{} has no value", change.name))),
         }
     }
 
-    fn keys(&self) -> Keys<ResourceKey> {
-        Keys::Known(self.0.iter().map(ConfigChanges::key).collect())
-    }
-
-    fn target(&self, _: &ResourceKey) -> Target {
-        self.common_target().unwrap_or(Target::Any)
-    }
-
-    fn is_repeatable(&self, options: &Options) -> bool {
-        options.validate_only
-    }
-
-    fn send(&self, keys: &[ResourceKey], to: &mut To<'_, '_>) -> Result<(), Error> {
-        let resources = self.0.iter().filter(|resource| keys.contains(&resource.key()));
+    fn send_changes(resources: &[&ConfigChanges], to: &mut To<'_, '_>) -> Result<(), Error> {
         let request = IncrementalAlterConfigsRequest {
-            resources: resources.map(row).collect(),
+            resources: resources.iter().map(|resource| row(resource)).collect(),
             validate_only: to.options().validate_only,
             ..Default::default()
         };
         to.send(&request)
     }
 
-    fn read(&self, _: &[ResourceKey], answer: &Answer<'_>) -> Result<Verdicts<Self>, DecodeError> {
+    fn decode(answer: &Answer<'_>) -> Result<Vec<ChangedResource>, DecodeError> {
         let rows = answer.decode::<IncrementalAlterConfigsRequest>()?.responses.into_iter();
-        let verdicts = rows.map(|r| {
-            let key = (ResourceType(r.resource_type), r.resource_name);
-            (key, Verdict::of(r.error_code, r.error_message, ()))
+        let changed = rows.map(|row| ChangedResource {
+            kind: row.resource_type,
+            name: row.resource_name,
+            error_code: row.error_code,
+            error_message: row.error_message,
         });
-        Ok(verdicts.collect())
-    }
-
-    fn finish(&self, rows: Rows<Self>) -> Result<Vec<ResourceResult>, Error> {
-        Ok(in_order(self.0.iter().map(ConfigChanges::key), &rows, |()| Vec::new()))
+        Ok(changed.collect())
     }
 }
 
@@ -93,25 +67,14 @@ fn row(resource: &ConfigChanges) -> AlterConfigsResource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admin::ops::config_changes::code_of;
     use crate::error::ErrorCode;
 
     #[test]
     fn changes_that_the_operation_does_not_have_are_refused() {
-        let code = |op, value: Option<&str>| {
-            let operation = IncrementalAlterConfigs(vec![ConfigChanges {
-                kind: ResourceType::TOPIC,
-                name: "t".into(),
-                changes: vec![ConfigChange {
-                    name: "retention.ms".into(),
-                    op,
-                    value: value.map(str::to_owned),
-                }],
-            }]);
-            operation.check(&Options::default()).err().map(|e| e.code)
-        };
-        let invalid = Some(ErrorCode::L_INVALID_ARG);
+        let code = |op, value| code_of(IncrementalAlterConfigs, op, value);
         assert_eq!(code(AlterOp::Append, Some("1")), None);
         assert_eq!(code(AlterOp::Delete, None), None);
-        assert_eq!(code(AlterOp::Set, None), invalid);
+        assert_eq!(code(AlterOp::Set, None), Some(ErrorCode::L_INVALID_ARG));
     }
 }

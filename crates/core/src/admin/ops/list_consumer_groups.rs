@@ -1,13 +1,12 @@
 //! ListConsumerGroups: the consumer groups of every broker, because each lists only the groups that it coordinates.
 
-use std::collections::BTreeMap;
-
 use ottla_protocol::DecodeError;
-use ottla_protocol::api::list_groups::{ListGroupsRequest, ListedGroup};
+use ottla_protocol::api::list_groups::ListedGroup;
 
-use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts, error_of};
+use super::listed_groups;
+use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdicts};
 use crate::error::Error;
-use crate::request::{Target, unsupported};
+use crate::request::Target;
 use crate::types::NodeId;
 
 /// The groups of all brokers that answered.
@@ -64,62 +63,24 @@ impl Operation for ListConsumerGroups {
     }
 
     fn send(&self, _: &[NodeId], to: &mut To<'_, '_>) -> Result<(), Error> {
-        let version = to.version::<ListGroupsRequest>()?;
-        if version < ListGroupsRequest::STATES_FILTER_SINCE && !self.states.is_empty() {
-            return Err(unsupported(
-                "the broker cannot filter groups by state (KIP-518): that requires Kafka 2.6",
-            ));
-        }
-        if version < ListGroupsRequest::TYPES_FILTER_SINCE && !self.types.is_empty() {
-            return Err(unsupported(
-                "the broker cannot filter groups by type (KIP-848): that requires Kafka 3.8",
-            ));
-        }
-        let request = ListGroupsRequest {
-            states_filter: self.states.clone(),
-            types_filter: self.types.clone(),
-            ..Default::default()
-        };
-        to.send(&request)
+        listed_groups::send(&self.states, &self.types, to)
     }
 
     fn read(&self, keys: &[NodeId], answer: &Answer<'_>) -> Result<Verdicts<Self>, DecodeError> {
-        let response = answer.decode::<ListGroupsRequest>()?;
-        let verdict = match error_of(response.error_code, None) {
-            None => Verdict::Done(response.groups),
-            Some(error) if error.retriable => Verdict::Retry(error),
-            Some(error) => Verdict::Refused(error),
-        };
-        Ok(keys.iter().copied().zip([verdict]).collect())
+        Ok(keys.iter().copied().zip([listed_groups::read(answer)?]).collect())
     }
 
-    /// Returns the consumer groups, and the groups that consist of committed offsets only. While a group's coordinator moves
-    /// two brokers may list it.
+    /// Returns the consumer groups, and the groups that consist of committed offsets only.
     fn finish(&self, rows: Rows<Self>) -> Result<ConsumerGroups, Error> {
-        let mut groups = BTreeMap::new();
-        let mut errors = Vec::new();
-        for row in rows.into_values() {
-            match row {
-                Err(error) => errors.push(error),
-                Ok(listed) => {
-                    let of_consumers = listed
-                        .into_iter()
-                        .filter(|g| g.protocol_type.is_empty() || g.protocol_type == CONSUMER_PROTOCOL);
-                    for g in of_consumers {
-                        groups
-                            .entry(g.group_id)
-                            .or_insert((g.protocol_type, g.group_state, g.group_type));
-                    }
-                }
-            }
-        }
-        let listing =
-            |(group_id, (protocol_type, state, group_type)): (String, (String, String, String))| ConsumerGroupListing {
-                group_id,
-                is_simple: protocol_type.is_empty(),
-                state,
-                group_type,
-            };
+        let is_of_consumers =
+            |group: &ListedGroup| group.protocol_type.is_empty() || group.protocol_type == CONSUMER_PROTOCOL;
+        let (groups, errors) = listed_groups::merge(rows, is_of_consumers);
+        let listing = |group: ListedGroup| ConsumerGroupListing {
+            group_id: group.group_id,
+            is_simple: group.protocol_type.is_empty(),
+            state: group.group_state,
+            group_type: group.group_type,
+        };
         Ok(ConsumerGroups {
             groups: groups.into_iter().map(listing).collect(),
             errors,

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use ottla_mock::{ApiKey, BrokerId, CoordinatorKind};
-use ottla_protocol::api::list_groups::ListGroupsResponse;
+use ottla_protocol::api::list_groups::{ListGroupsRequest, ListGroupsResponse};
 
 use super::*;
-use crate::admin::{GroupListing, ListGroups};
+use crate::admin::{DescribedGroups, ListAndDescribeGroups};
 use crate::error::ErrorCode;
 use crate::test_kit::{World, within_ms};
 
@@ -22,7 +22,7 @@ fn world() -> World {
     w
 }
 
-fn described(listing: &GroupListing) -> BTreeSet<String> {
+fn described(listing: &DescribedGroups) -> BTreeSet<String> {
     listing.groups.iter().map(|g| g.described.group_id.clone()).collect()
 }
 
@@ -34,7 +34,7 @@ fn listed(groups: &ConsumerGroups) -> Vec<&str> {
 fn listing_has_the_groups_of_all_brokers() {
     let mut w = world();
     let expected: BTreeSet<String> = (0..12).map(|i| format!("group-{i}")).collect();
-    let all = w.ask(ListGroups::default()).unwrap();
+    let all = w.ask(ListAndDescribeGroups::default()).unwrap();
     assert!(all.error.is_none(), "{:?}", all.error);
     assert_eq!(described(&all), expected);
     let brokers: BTreeSet<(i32, &str, u16)> = all
@@ -44,7 +44,7 @@ fn listing_has_the_groups_of_all_brokers() {
         .collect();
     let addresses = [(1, "broker1", 9001), (2, "broker2", 9002), (3, "broker3", 9003)];
     assert_eq!(brokers, BTreeSet::from(addresses));
-    let one = w.ask(ListGroups {
+    let one = w.ask(ListAndDescribeGroups {
         group: Some("group-4".into()),
     });
     assert_eq!(described(&one.unwrap()), BTreeSet::from(["group-4".into()]));
@@ -71,10 +71,10 @@ fn listing_has_the_groups_of_all_brokers() {
 #[test]
 fn listing_with_a_broker_down_has_the_groups_of_the_others() {
     let mut w = world();
-    let all = w.ask(ListGroups::default()).unwrap();
+    let all = w.ask(ListAndDescribeGroups::default()).unwrap();
     w.take_down(&[2]);
     let begun = w.now;
-    let some = w.ask_with(ListGroups::default(), within_ms(2000)).unwrap();
+    let some = w.ask_with(ListAndDescribeGroups::default(), within_ms(2000)).unwrap();
     assert_eq!(w.now.since(begun).as_millis(), 2000);
     assert_eq!(some.error.as_ref().map(|e| e.code), Some(ErrorCode::L_TIMED_OUT));
     let of_others = all.groups.iter().filter(|g| g.coordinator.id.0 != 2);
@@ -87,7 +87,7 @@ fn listing_with_a_broker_down_has_the_groups_of_the_others() {
     assert_eq!(listed(&groups), expected.iter().collect::<Vec<_>>());
 
     w.take_down(&[1, 3]);
-    let none = w.ask_with(ListGroups::default(), within_ms(500));
+    let none = w.ask_with(ListAndDescribeGroups::default(), within_ms(500));
     assert_eq!(none.unwrap_err().code, ErrorCode::L_TIMED_OUT);
 }
 
