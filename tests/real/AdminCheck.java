@@ -25,14 +25,18 @@ import org.apache.kafka.clients.admin.DescribeClusterOptions;
 import org.apache.kafka.clients.admin.DescribeConfigsOptions;
 import org.apache.kafka.clients.admin.DescribeConsumerGroupsOptions;
 import org.apache.kafka.clients.admin.DescribeTopicsOptions;
+import org.apache.kafka.clients.admin.FeatureMetadata;
+import org.apache.kafka.clients.admin.ListConfigResourcesOptions;
 import org.apache.kafka.clients.admin.ListConsumerGroupOffsetsSpec;
 import org.apache.kafka.clients.admin.ListGroupsOptions;
 import org.apache.kafka.clients.admin.ListOffsetsOptions;
 import org.apache.kafka.clients.admin.MemberAssignment;
 import org.apache.kafka.clients.admin.MemberDescription;
+import org.apache.kafka.clients.admin.NewPartitionReassignment;
 import org.apache.kafka.clients.admin.NewPartitions;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.admin.OffsetSpec;
+import org.apache.kafka.clients.admin.QuorumInfo;
 import org.apache.kafka.clients.admin.RecordsToDelete;
 import org.apache.kafka.clients.admin.ScramCredentialInfo;
 import org.apache.kafka.clients.admin.ScramMechanism;
@@ -55,6 +59,10 @@ import org.apache.kafka.common.acl.AclOperation;
 import org.apache.kafka.common.acl.AclPermissionType;
 import org.apache.kafka.common.config.ConfigResource;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.quota.ClientQuotaAlteration;
+import org.apache.kafka.common.quota.ClientQuotaEntity;
+import org.apache.kafka.common.quota.ClientQuotaFilter;
+import org.apache.kafka.common.quota.ClientQuotaFilterComponent;
 import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourcePatternFilter;
@@ -144,6 +152,22 @@ public class AdminCheck {
             case "DescribeUserScramCredentials" -> describeScram();
             case "AlterUserScramCredentials" -> alterScram();
             case "JoinShareGroup" -> joinShareGroup();
+            case "DescribeLogDirs" -> describeLogDirs();
+            case "DescribeClientQuotas" -> describeQuotas();
+            case "AlterClientQuotas" -> alterQuotas();
+            case "AlterPartitionReassignments" -> alterReassignments();
+            case "ListPartitionReassignments" -> listReassignments();
+            case "ListConfigResources" -> listConfigResources();
+            case "DescribeMetadataQuorum" -> describeQuorum();
+            case "DescribeFeatures" -> describeFeatures();
+            case "ListTransactions" -> rows(admin.listTransactions().all().get(), t -> row("transaction",
+                    t.transactionalId(), "producer", t.producerId(), "state", t.state().toString()));
+            case "DescribeTransactions" -> describeTransactions();
+            case "DescribeProducers" -> describeProducers();
+            case "ListGroups" -> rows(admin.listGroups().all().get(), g -> row("group", g.groupId(), "protocol",
+                    g.protocol(), "simple", flag(g.isSimpleConsumerGroup()), "state",
+                    g.groupState().map(Object::toString).orElse(null), "type",
+                    g.type().map(Object::toString).orElse(null)));
             default -> throw new IllegalArgumentException(operation);
         };
     }
@@ -603,5 +627,143 @@ public class AdminCheck {
                             new ScramCredentialInfo(mechanism, Integer.parseInt(parts[2])), parts[3]));
         }
         return each(admin.alterUserScramCredentials(changes).values(), user -> row("user", user));
+    }
+
+    // ---- the cluster
+
+    private List<Object> describeLogDirs() throws Exception {
+        List<Object> rows = new ArrayList<>();
+        for (String broker : arguments) {
+            var futures = admin.describeLogDirs(List.of(Integer.valueOf(broker))).descriptions();
+            rows.add(outcome(row("broker", Integer.valueOf(broker)), futures.get(Integer.valueOf(broker)), dirs -> {
+                List<Object> found = new ArrayList<>();
+                dirs.forEach((path, dir) -> found.add(row("path", path, "code", dir.error() == null ? 0 : code(dir.error()),
+                        "total", dir.totalBytes().orElse(-1), "replicas", rows(dir.replicaInfos().entrySet(), e -> {
+                            Map<String, Object> row = partition(e.getKey());
+                            row.putAll(row("size", e.getValue().size(), "lag", e.getValue().offsetLag(), "future",
+                                    flag(e.getValue().isFuture())));
+                            return row;
+                        }))));
+                return row("dirs", found);
+            }));
+        }
+        return rows;
+    }
+
+    private static List<Object> entity(ClientQuotaEntity entity) {
+        List<Object> pairs = new ArrayList<>();
+        entity.entries().forEach((type, name) -> pairs.add(Arrays.asList(type, name)));
+        return pairs;
+    }
+
+    private List<Object> describeQuotas() throws Exception {
+        List<ClientQuotaFilterComponent> components = arguments.stream().map(a -> a.split("=", 2))
+                .map(p -> p.length == 1 ? ClientQuotaFilterComponent.ofEntityType(p[0])
+                        : p[1].isEmpty() ? ClientQuotaFilterComponent.ofDefaultEntity(p[0])
+                        : ClientQuotaFilterComponent.ofEntity(p[0], p[1])).toList();
+        return rows(admin.describeClientQuotas(ClientQuotaFilter.contains(components)).entities().get().entrySet(),
+                e -> row("entity", entity(e.getKey()), "quotas", e.getValue()));
+    }
+
+    private List<Object> alterQuotas() throws Exception {
+        List<ClientQuotaAlteration> changes = new ArrayList<>();
+        for (String argument : arguments) {
+            String[] parts = argument.split("\\|");
+            Map<String, String> entity = new HashMap<>();
+            for (String pair : parts[0].split(",")) {
+                String name = pair.split("=", 2)[1];
+                entity.put(pair.split("=", 2)[0], name.isEmpty() ? null : name);
+            }
+            List<ClientQuotaAlteration.Op> quotas = new ArrayList<>();
+            for (int i = 1; i < parts.length; i++) {
+                String value = parts[i].split("=", 2)[1];
+                quotas.add(new ClientQuotaAlteration.Op(parts[i].split("=", 2)[0],
+                        value.isEmpty() ? null : Double.valueOf(value)));
+            }
+            changes.add(new ClientQuotaAlteration(new ClientQuotaEntity(entity), quotas));
+        }
+        return each(admin.alterClientQuotas(changes).values(), entity -> row("entity", entity(entity)));
+    }
+
+    private List<Object> alterReassignments() throws Exception {
+        Map<TopicPartition, Optional<NewPartitionReassignment>> wanted = new LinkedHashMap<>();
+        for (String argument : arguments) {
+            String[] parts = argument.split("\\|", -1);
+            wanted.put(new TopicPartition(parts[0], Integer.parseInt(parts[1])), parts[2].isEmpty() ? Optional.empty()
+                    : Optional.of(new NewPartitionReassignment(
+                            Arrays.stream(parts[2].split("\\.")).map(Integer::valueOf).toList())));
+        }
+        return each(admin.alterPartitionReassignments(wanted).values(), AdminCheck::partition);
+    }
+
+    private List<Object> listReassignments() throws Exception {
+        var result = arguments.isEmpty() ? admin.listPartitionReassignments()
+                : admin.listPartitionReassignments(Set.copyOf(partitions(arguments)));
+        return rows(result.reassignments().get().entrySet(), e -> {
+            Map<String, Object> row = partition(e.getKey());
+            row.putAll(row("replicas", e.getValue().replicas(), "adding", e.getValue().addingReplicas(), "removing",
+                    e.getValue().removingReplicas()));
+            return row;
+        });
+    }
+
+    private List<Object> listConfigResources() throws Exception {
+        Set<ConfigResource.Type> types = arguments.stream().map(Byte::valueOf).map(ConfigResource.Type::forId)
+                .collect(Collectors.toSet());
+        return rows(admin.listConfigResources(types, new ListConfigResourcesOptions()).all().get(),
+                r -> row("type", (int) r.type().id(), "name", r.name()));
+    }
+
+    private List<Object> describeQuorum() throws Exception {
+        QuorumInfo quorum = admin.describeMetadataQuorum().quorumInfo().get();
+        List<Object> endpoints = new ArrayList<>();
+        quorum.nodes().forEach((id, node) -> node.endpoints().forEach(
+                e -> endpoints.add(List.of(id, e.listener(), e.host(), e.port()))));
+        return List.of(row("leader", quorum.leaderId(), "epoch", quorum.leaderEpoch(), "high_watermark",
+                quorum.highWatermark(), "voters", quorum.voters().stream().map(r -> r.replicaId()).toList(), "observers",
+                quorum.observers().stream().map(r -> r.replicaId()).toList(), "endpoints", endpoints));
+    }
+
+    private List<Object> describeFeatures() throws Exception {
+        FeatureMetadata features = admin.describeFeatures().featureMetadata().get();
+        List<Object> finalized = new ArrayList<>();
+        features.finalizedFeatures().forEach(
+                (name, f) -> finalized.add(List.of(name, (int) f.minVersionLevel(), (int) f.maxVersionLevel())));
+        List<Object> supported = new ArrayList<>();
+        features.supportedFeatures().forEach(
+                (name, f) -> supported.add(List.of(name, (int) f.minVersion(), (int) f.maxVersion())));
+        return List.of(row("finalized", finalized, "supported", supported));
+    }
+
+    // ---- transactions
+
+    private List<Object> describeTransactions() throws Exception {
+        var result = admin.describeTransactions(arguments);
+        List<Object> rows = new ArrayList<>();
+        for (String id : arguments) {
+            rows.add(outcome(row("transaction", id), result.description(id), t -> {
+                List<Object> partitions = new ArrayList<>();
+                for (TopicPartition each : t.topicPartitions()) {
+                    partitions.add(List.of(each.topic(), each.partition()));
+                }
+                return row("coordinator", t.coordinatorId(), "state", t.state().toString(), "producer", t.producerId(),
+                        "epoch", t.producerEpoch(), "timeout", t.transactionTimeoutMs(), "start",
+                        t.transactionStartTimeMs().orElse(-1), "partitions", partitions);
+            }));
+        }
+        return rows;
+    }
+
+    private List<Object> describeProducers() throws Exception {
+        List<TopicPartition> wanted = partitions(arguments);
+        var result = admin.describeProducers(wanted);
+        List<Object> rows = new ArrayList<>();
+        for (TopicPartition each : wanted) {
+            rows.add(outcome(partition(each), result.partitionResult(each), found -> row("producers",
+                    rows(found.activeProducers(), p -> row("producer", p.producerId(), "epoch", p.producerEpoch(),
+                            "sequence", p.lastSequence(), "timestamp", p.lastTimestamp(), "coordinator_epoch",
+                            p.coordinatorEpoch().orElse(-1), "start", p.currentTransactionStartOffset().orElse(-1))))));
+        }
+        return rows;
     }
 }

@@ -3,7 +3,7 @@
     ours = admin_calls.Ours(cluster.bootstrap)
     ours.call("CreateTopics", "t|4|3|retention.ms=5000", timeout=5000)["rows"]
 
-admin_client.c and AdminCheck.java describe the calls and the results.
+admin/program.h and AdminCheck.java describe the calls and the results.
 """
 
 import functools
@@ -16,6 +16,8 @@ import kafka
 import support
 
 PROGRAM = "tests/real/admin_client.c"
+# With the operations that librdkafka does not have.
+FURTHER = "tests/real/admin_further.c"
 CHECK = kafka.ROOT / "tests" / "real" / "AdminCheck.java"
 RESULT_S = 90
 
@@ -95,8 +97,8 @@ class Session:
 class Ours(Session):
     """The library under test. `properties`: PROPERTY=VALUE."""
 
-    def __init__(self, bootstrap, *properties):
-        super().__init__([support.compiled(PROGRAM), bootstrap, *properties], env=support.environment())
+    def __init__(self, bootstrap, *properties, program=PROGRAM):
+        super().__init__([support.compiled(program), bootstrap, *properties], env=support.environment())
 
 
 class Java(Session):

@@ -1,4 +1,4 @@
-/* A call of the admin API: its arguments, its options, and parts of results that several operations have. */
+/* A call of the admin API: its arguments, its options, and the error of a result. */
 
 #ifndef OTTLA_TESTS_REAL_ADMIN_CALL_H
 #define OTTLA_TESTS_REAL_ADMIN_CALL_H
@@ -164,40 +164,9 @@ static void set_option(rd_kafka_AdminOptions_t *options, char *option) {
         wrong(option, "no such option");
 }
 
-/* ---- parts of results ---------------------------------------------------- */
-
 static void print_error(const rd_kafka_error_t *error) {
     json_int("code", rd_kafka_error_code(error));
     json_str("text", error ? rd_kafka_error_string(error) : NULL);
-}
-
-static void print_code(rd_kafka_resp_err_t err) {
-    json_int("code", err);
-    json_str("text", err ? rd_kafka_err2str(err) : NULL);
-}
-
-/* Writes the authorized operations in ascending order; null where they were not requested. */
-static void print_operations(const rd_kafka_AclOperation_t *operations, size_t cnt) {
-    if (operations == NULL) {
-        json_null("operations");
-        return;
-    }
-    json_open("operations", '[');
-    for (int number = 0; number < 64; number++)
-        for (size_t i = 0; i < cnt; i++)
-            if ((int)operations[i] == number)
-                json_int(NULL, number);
-    json_close(']');
-}
-
-static void print_topic_results(const rd_kafka_topic_result_t **topics, size_t cnt) {
-    for (size_t i = 0; i < cnt; i++) {
-        json_open(NULL, '{');
-        json_str("topic", rd_kafka_topic_result_name(topics[i]));
-        json_int("code", rd_kafka_topic_result_error(topics[i]));
-        json_str("text", rd_kafka_topic_result_error_string(topics[i]));
-        json_close('}');
-    }
 }
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef OTTLA_TESTS_REAL_ADMIN_GROUPS_H
 #define OTTLA_TESTS_REAL_ADMIN_GROUPS_H
 
-#include "call.h"
+#include "results.h"
 
 static void print_group_results(const rd_kafka_group_result_t **groups, size_t cnt) {
     for (size_t i = 0; i < cnt; i++) {

@@ -3,7 +3,7 @@
 #ifndef OTTLA_TESTS_REAL_ADMIN_TOPICS_H
 #define OTTLA_TESTS_REAL_ADMIN_TOPICS_H
 
-#include "call.h"
+#include "results.h"
 
 /* Fills `ids` with the numbers of "1.2.3"; returns how many there are. */
 static size_t broker_ids(char *text, int32_t *ids, size_t max) {
