@@ -458,7 +458,15 @@ class Elections(OnKafka):
         return topics[topic][0]
 
     def isr(self, topic):
-        return sorted(self.does("DescribeTopics", topic)[0]["partitions"][0]["isr"])
+        # Another broker may be frozen, and then answers after a minute.
+        return sorted(self.does("DescribeTopics", topic, broker=3)[0]["partitions"][0]["isr"])
+
+    def tearDown(self):
+        for node in self.kafka.nodes():
+            self.kafka.thaw(node)
+            if node not in self.kafka.processes:
+                self.kafka.start_node(node, wait=False)
+        self.kafka.wait_until_up()
 
     def test_leaders_are_elected(self):
         topic = self.topic("election", 1, "a1.2", "min.insync.replicas=1")
