@@ -446,7 +446,7 @@ class Security(OnKafka):
         self.assertEqual(ours.call("DeleteConsumerGroupOffsets", f"{group}|{topic}:0")["code"], GROUP_DENIED)
         (row,) = java.call("AlterConsumerGroupOffsets", f"{group}|{topic}:0:1")["rows"]
         self.assertEqual([p["code"] for p in row["partitions"]], [GROUP_DENIED])
-        (cluster,) = self.same("DescribeCluster")["rows"]
+        (cluster,) = self.does("DescribeCluster")
         (own,) = ours.call("DescribeCluster", authorized=1)["rows"]
         self.assertEqual((own["cluster"], own["operations"]), (cluster["cluster"], []))
         self.assertEqual(ours.call("ListConsumerGroups")["rows"], java.call("ListConsumerGroups")["rows"])
