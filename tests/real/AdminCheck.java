@@ -70,7 +70,7 @@ import org.apache.kafka.common.resource.ResourceType;
 import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
- * Calls Kafka's own admin client as standard input says, and prints the results: the counterpart of admin_client.c, with its
+ * Calls Kafka's own admin client as standard input says, and prints the results: the counterpart of admin/program.h, with its
  * input and its output. Arguments: bootstrap servers, then PROPERTY=VALUE.
  */
 public class AdminCheck {
@@ -469,7 +469,7 @@ public class AdminCheck {
         return pairs;
     }
 
-    /** Calls `use` with the group and the offsets of each argument GROUP[|TOPIC:PARTITION[:OFFSET[:EPOCH]]]... */
+    /** Returns the groups and offsets of the arguments GROUP[|TOPIC:PARTITION[:OFFSET[:EPOCH]]]... */
     private Map<String, Map<TopicPartition, OffsetAndMetadata>> groupOffsets() {
         Map<String, Map<TopicPartition, OffsetAndMetadata>> groups = new LinkedHashMap<>();
         for (String argument : arguments) {
