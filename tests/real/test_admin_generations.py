@@ -61,8 +61,10 @@ CALLS = (
     Call("ListConsumerGroups", (), (None, None)),
     Call("ListConsumerGroups", (), (None, None), (2, 6), "the broker cannot filter groups by state (KIP-518): that requires "
          "Kafka 2.6", {"states": "Empty"}),
+    # These brokers have only classic groups.
+    Call("ListConsumerGroups", (), (None, None), options={"types": "Classic"}),
     Call("ListConsumerGroups", (), (None, None), (3, 8), "the broker cannot filter groups by type (KIP-848): that requires "
-         "Kafka 3.8", {"types": "Classic"}),
+         "Kafka 3.8", {"types": "Consumer"}),
     Call("DeleteConsumerGroupOffsets", ("g|t:0",), (0,), (2, 4), unsupported("OffsetDelete")),
     Call("DeleteGroups", ("h", "unknown"), (0, GROUP_NOT_FOUND), (1, 1), unsupported("DeleteGroups")),
     Call("ElectLeaders", ("preferred", "t|0"), (ELECTION_NOT_NEEDED,), (2, 2), unsupported("ElectLeaders")),
