@@ -123,7 +123,13 @@ class Sasl:
             raise kafka.StartFailed(f"kafka.admin.ConfigCommand exited with {done.returncode}:\n{done.stderr[-2000:]}")
 
 
-def broker_properties(version, folder, port, zookeeper, sasl=None):
+def authorizer(version):
+    """Returns the settings of a broker that keeps access control entries."""
+    name = "kafka.security.auth.SimpleAclAuthorizer" if numbers(version) < (2, 4) else "kafka.security.authorizer.AclAuthorizer"
+    return {"authorizer.class.name": name, "super.users": "User:ANONYMOUS"}
+
+
+def broker_properties(version, folder, port, zookeeper, sasl=None, more=None):
     settings = {
         "broker.id": 0,
         "log.dirs": folder / "logs",
@@ -146,12 +152,15 @@ def broker_properties(version, folder, port, zookeeper, sasl=None):
         settings |= {"port": port, "host.name": kafka.HOST, "advertised.host.name": kafka.HOST}
     else:
         settings["listeners"] = f"PLAINTEXT://{kafka.HOST}:{port}"
+    settings |= more or {}
     return "".join(f"{key}={value}\n" for key, value in settings.items())
 
 
 @contextlib.contextmanager
-def broker(version, sasl=None):
-    """Runs a broker with its ZooKeeper; yields its address, that of the listener with SASL if there is one."""
+def broker(version, sasl=None, settings=None):
+    """Runs a broker with its ZooKeeper; yields its address, that of the listener with SASL if there is one.
+
+    `settings`: further ones of the broker."""
     libs = fetch(version)
     folder = kafka.WORK / f"generation-{version}{'-sasl' if sasl else ''}"
     shutil.rmtree(folder, ignore_errors=True)
@@ -160,7 +169,7 @@ def broker(version, sasl=None):
     (folder / "log4j.properties").write_text(LOG4J)
     (folder / "zookeeper.properties").write_text(
         f"dataDir={folder / 'zookeeper'}\nclientPort={zookeeper}\nadmin.enableServer=false\n")
-    (folder / "server.properties").write_text(broker_properties(version, folder, port, zookeeper, sasl))
+    (folder / "server.properties").write_text(broker_properties(version, folder, port, zookeeper, sasl, settings))
     # These versions do not recognize versions of Java after 8.
     options = ("-Xmx512m", "-Djava.specification.version=1.8", f"-Dlog4j.configuration=file:{folder}/log4j.properties")
     if sasl:

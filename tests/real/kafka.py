@@ -152,14 +152,18 @@ def java_command(libs, main_class, options=(), plugins=None):
 TOOL_OPTIONS = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
-def tool(main_class, *args, stdin=None, timeout_s=120, level="ERROR"):
-    """Runs one of Kafka's own command-line classes; returns its output as bytes."""
-    _, libs = fetch()
+def tool_options(level="ERROR"):
+    """Returns the options of a tool, which logs to its standard error."""
     WORK.mkdir(parents=True, exist_ok=True)
     config = WORK / f"tool-log4j2-{level}.xml"
     config.write_text(LOG4J.format(level).replace('name="out"', 'name="out" target="SYSTEM_ERR"'))
-    options = (*TOOL_OPTIONS, f"-Dlog4j2.configurationFile={config}")
-    command = java_command(libs, main_class, options) + [str(a) for a in args]
+    return *TOOL_OPTIONS, f"-Dlog4j2.configurationFile={config}"
+
+
+def tool(main_class, *args, stdin=None, timeout_s=120, level="ERROR"):
+    """Runs one of Kafka's own command-line classes; returns its output as bytes."""
+    _, libs = fetch()
+    command = java_command(libs, main_class, tool_options(level)) + [str(a) for a in args]
     done = subprocess.run(command, input=stdin, capture_output=True, timeout=timeout_s)
     if done.returncode != 0:
         raise RuntimeError(f"{main_class} exited with {done.returncode}:\n{done.stderr.decode()[-2000:]}")
