@@ -10,8 +10,8 @@ use crate::source;
 /// Names that the exported functions begin with.
 const PREFIX: &str = "rd_kafka_";
 
-/// Its compiler is its check (`tests/cpp`).
-const CPP_HEADER: &str = "include/rdkafkacpp.h";
+/// The beginnings of the names of headers in C++. The compiler checks them (`tests/cpp`).
+const CPP_HEADERS: [&str; 2] = ["include/rdkafkacpp", "include/ottla_adminpp"];
 
 /// Compares headers and library. Argument: the library (default: the one that
 /// `make` builds).
@@ -25,7 +25,8 @@ pub(crate) fn run(args: &[String]) -> Result<(), String> {
     let mut declared = BTreeSet::new();
     for file in source::files(&root)? {
         let name = file.to_string_lossy();
-        let is_c = name.starts_with("include/") && name.ends_with(".h") && name != CPP_HEADER;
+        let is_cpp = CPP_HEADERS.iter().any(|beginning| name.starts_with(beginning));
+        let is_c = name.starts_with("include/") && name.ends_with(".h") && !is_cpp;
         if is_c {
             let text = output_of("cc", &["-E", "-P", "-x", "c", "-Iinclude", &name], &root)?;
             declared.extend(declared_functions(&text));
