@@ -345,8 +345,8 @@ PROOFS = [("sim", "", sim), ("models", "", models), ("memory", "", memory)]
 # other lanes of their stage.
 STAGES = [[CHECKS, LIBRARY], [PROGRAMS], [REAL, PROOFS]]
 
-# What all suites write in a clean clone, in GB: almost all of it is cargo's target folder.
-DISK_GB = 20
+# The files that all suites write in a clean clone, in GB: almost all of them are in cargo's target folder.
+DISK_GB = 15
 
 
 def main():

@@ -47,6 +47,10 @@
 //! other request before it is authenticated or after its session's end, and that none is refused once its credentials are
 //! right again.
 //!
+//! # Worlds of applications
+//!
+//! The module [`scenario`] runs an application's own logic in worlds with these faults, and checks its own invariants.
+//!
 //! # Running
 //!
 //! - `cargo run --profile sim -p ottla-sim -- --seeds N --start S` runs worlds. It prints the first seed that fails, with
@@ -56,6 +60,7 @@
 //! - `make soak` runs worlds until it is stopped. The suite `sim` of `make test` runs fixed seeds, the regressions and the
 //!   canaries.
 
+mod application;
 mod canary;
 mod chain;
 mod check;
@@ -71,8 +76,10 @@ mod group_stability;
 mod logs;
 mod message;
 mod net;
+mod outcome;
 mod phases;
 mod plan;
+mod processes;
 mod produce_acks;
 mod rebalance_check;
 mod regressions;
@@ -96,10 +103,9 @@ mod world;
 
 pub use canary::Canary;
 pub use coverage::Coverage;
+pub use outcome::Outcome;
 pub use regressions::REGRESSIONS;
 pub use trace::TraceSink;
-
-use std::sync::Arc;
 
 use plan::Plan;
 use trace::Trace;
@@ -111,57 +117,8 @@ pub struct Options {
     pub canary: Option<Canary>,
 }
 
-/// The result of a world.
-#[derive(Debug, Clone)]
-pub struct Outcome {
-    /// Counters of the events that occurred.
-    pub coverage: Coverage,
-    /// The first violation of an invariant; `None` for a world without one.
-    pub violation: Option<String>,
-}
-
 /// Runs the world of a seed. With `trace`, writes every event as a line; the same seed produces the same lines. Reports a
 /// panic as a violation.
 pub fn run_world(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
-    caught(|| run_plan(seed, options, trace))
-}
-
-/// Runs a world. Reports a panic as a violation.
-fn caught(run: impl FnOnce() -> Outcome) -> Outcome {
-    // Unwind safety: a panic drops the world, so that its inconsistent state is not observable.
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        let mut coverage = Coverage::default();
-        coverage.worlds = 1;
-        Outcome {
-            coverage,
-            violation: Some(format!("a panic: {}", text.unwrap_or("of unknown kind"))),
-        }
-    })
-}
-
-fn run_plan(seed: u64, options: Options, trace: Option<TraceSink>) -> Outcome {
-    outcome(run::run(
-        seed,
-        Plan::draw(seed),
-        options.canary,
-        None,
-        Trace::new(trace),
-    ))
-}
-
-/// Runs the world of a seed with the processes of an application.
-fn run_application(seed: u64, application: Arc<scenario::Definition>, trace: Option<TraceSink>) -> Outcome {
-    caught(|| {
-        let plan = Plan::of_application(seed, &application.topics, application.groups());
-        outcome(run::run(seed, plan, None, Some(application), Trace::new(trace)))
-    })
-}
-
-fn outcome(mut world: world::World) -> Outcome {
-    Outcome {
-        coverage: std::mem::take(&mut world.coverage),
-        violation: world.check.violation().map(str::to_owned),
-    }
+    run::run(seed, Plan::draw(seed), options.canary, None, Trace::new(trace))
 }

@@ -12,12 +12,13 @@ use crate::event::{FaultEvent, WorldEvent};
 use crate::faults::Faults;
 use crate::faults::{on_fault, start_faults};
 use crate::group_protocol::check_commits;
+use crate::outcome::Outcome;
 use crate::phases::next_phase;
 use crate::plan::Plan;
+use crate::processes::{Definition, start_process};
 use crate::rebalance_check::check_joins;
 use crate::rng::SeededRng;
 use crate::sasl_check::check_sasl_events;
-use crate::scenario::{Definition, start_process};
 use crate::start::{set_up_groups, set_up_workers, start_clients, start_member, start_worker};
 use crate::trace::{Trace, trace};
 use crate::transport::{
@@ -43,15 +44,20 @@ pub(crate) fn run(
     canary: Option<Canary>,
     application: Option<Arc<Definition>>,
     trace: Trace,
-) -> World {
-    let mut world = World::new(seed, plan, canary, trace);
-    let mut run = Run {
-        faults: Faults::new(SeededRng::of(seed, 3)),
-        cluster_due_us: u64::MAX,
-        application,
-    };
-    run.run(&mut world);
-    world
+) -> Outcome {
+    Outcome::of(|| {
+        let mut world = World::new(seed, plan, canary, trace);
+        let mut run = Run {
+            faults: Faults::new(SeededRng::of(seed, 3)),
+            cluster_due_us: u64::MAX,
+            application,
+        };
+        run.run(&mut world);
+        Outcome {
+            coverage: std::mem::take(&mut world.coverage),
+            violation: world.check.violation().map(str::to_owned),
+        }
+    })
 }
 
 /// The state of the loop.

@@ -8,7 +8,7 @@
 //!
 //! In the phase of faults, brokers crash, freeze and lose connections; leaders and coordinators move; requests fail, hang or
 //! are answered late; processes crash, stall, and are stopped for longer than their sessions (`SIGSTOP`). A process that has
-//! crashed is started again: its closure is made anew, and everything that it kept in memory is gone. No fault loses a
+//! crashed is started again: it gets another closure, and everything that it kept in memory is gone. No fault loses a
 //! committed record, so a correct application keeps its invariants.
 //!
 //! ```
@@ -44,14 +44,5 @@
 //! its events. Decisions of a closure may therefore depend on nothing but its turns: not on the time of the machine, on
 //! random numbers of its own ([`Turn::random`] has some), on the order of a `HashMap`, or on other threads.
 
-mod definition;
-mod logs;
-mod process;
-mod turn;
-
-pub use definition::{Clients, Failure, Scenario, Start};
-pub use logs::{LoggedRecord, Logs};
-pub use turn::{Input, Record, Report, Turn};
-
-pub(crate) use definition::Definition;
-pub(crate) use process::start_process;
+pub use crate::application::{Failure, Scenario};
+pub use crate::processes::{Clients, Input, LoggedRecord, Logs, Record, Report, Start, Turn};

@@ -30,7 +30,7 @@ pub struct Record {
     pub value: Option<Vec<u8>>,
 }
 
-/// What a consumer receives.
+/// An item that a consumer receives.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Input {

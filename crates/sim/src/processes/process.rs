@@ -10,7 +10,7 @@ use ottla_core::event::DeliveryMode;
 use ottla_core::reply::Reply;
 use ottla_core::types::ClientKind;
 
-use super::definition::{Definition, Logic, Start};
+use super::definition::{Definition, Logic};
 use super::logs::Logs;
 use super::turn::{Input, Ports, Turn};
 use crate::client::{ClientSpec, Limits};
@@ -113,7 +113,7 @@ pub(crate) fn start_process(world: &mut World, definition: &Arc<Definition>, slo
     let app = Process {
         slot,
         starts,
-        logic: (process.start)(&Start { number: starts }),
+        logic: process.start(starts),
         definition: definition.clone(),
         ports: Ports::new(consumer, producer),
         state: State::Running,
