@@ -56,6 +56,8 @@
 //! - `make soak` runs worlds until it is stopped. The suite `sim` of `make test` runs fixed seeds, the regressions and the
 //!   canaries.
 
+mod admin_codes;
+mod admin_wire;
 mod canary;
 mod chain;
 mod check;
