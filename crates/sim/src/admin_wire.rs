@@ -20,6 +20,7 @@ use bytes::Bytes;
 
 use crate::check::{Facts, Part, Resource, ResourceKind};
 use crate::logs::ADMIN_NAMES;
+use crate::net::Conn;
 use crate::trace::trace;
 use crate::wire::{api_of, decode};
 use crate::world::World;
@@ -63,6 +64,13 @@ pub(crate) fn on_admin_connection_closed(world: &mut World, number: u64) {
 pub(crate) fn check_admin_requests(world: &mut World) {
     for served in world.cluster.take_requests() {
         let (number, correlation) = (served.connection.0, served.correlation_id);
+        if served.api == ApiKey::LIST_GROUPS
+            && served.is_executed
+            && let Some(client) = world.net.conn(number).map(Conn::client)
+        {
+            let now_us = world.now_us();
+            world.check.admin.on_listing(client, served.broker.0, now_us);
+        }
         let Some(request) = world.check.admin.request(number, correlation) else {
             continue;
         };

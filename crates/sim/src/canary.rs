@@ -112,6 +112,8 @@ pub enum Canary {
     LostEnd,
     /// A request of an admin call is sent twice.
     DoubledAdmin,
+    /// Admin calls end at their deadline, although a broker would answer.
+    StuckCall,
 }
 
 impl Canary {
@@ -169,6 +171,7 @@ impl Canary {
         ("stale-value", Canary::StaleValue),
         ("lost-end", Canary::LostEnd),
         ("doubled-admin-request", Canary::DoubledAdmin),
+        ("stuck-call", Canary::StuckCall),
     ];
 
     /// Returns the worlds in which the bug has an effect, where these are few: the remainder of their seeds, and the
@@ -197,7 +200,8 @@ impl Canary {
             | Canary::SwappedRows
             | Canary::StaleValue
             | Canary::LostEnd
-            | Canary::DoubledAdmin => (320, 3392),
+            | Canary::DoubledAdmin
+            | Canary::StuckCall => (320, 3392),
             _ => (0, 1),
         }
     }

@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use ottla_protocol::api::find_coordinator::{Coordinator, FindCoordinatorRequest};
 
 use super::lookups::{Lookups, Place};
-use crate::cluster::{Cluster, NodeInfo, Router};
+use super::node::{Node, learn};
+use crate::cluster::{Cluster, Router};
 use crate::connection::{BrokerKey, Outcome, Ready};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
@@ -180,14 +181,13 @@ impl Coordinators {
         let (Some(port), false) = (port, row.host.is_empty() || node.0 < 0) else {
             return Err(ErrorCode::COORDINATOR_NOT_AVAILABLE.into());
         };
-        if cluster.node(node).is_none() {
-            let info = NodeInfo {
-                host: row.host,
-                port,
-                rack: None,
-            };
-            cluster.add_node(ctx, node, info);
-        }
+        let broker = Node {
+            id: node,
+            host: row.host,
+            port,
+            rack: None,
+        };
+        learn(ctx, cluster, broker);
         self.known.insert(row.key, node);
         Ok(())
     }

@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse, MetadataResponseTopic};
+use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponseTopic};
 
 use super::lookups::{Lookups, Place};
-use crate::cluster::{Cluster, NodeInfo, Router};
+use super::node::{Node, learn};
+use crate::cluster::{Cluster, Router};
 use crate::connection::{BrokerKey, Outcome};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
@@ -124,7 +125,11 @@ impl Leaders {
             }
         };
         self.lookups.on_answered(&topics);
-        Self::add_nodes(ctx, cluster, &response);
+        response
+            .brokers
+            .iter()
+            .cloned()
+            .for_each(|broker| learn(ctx, cluster, Node::from(broker)));
         let rows = response.topics.into_iter();
         Some(Found {
             topics,
@@ -132,24 +137,6 @@ impl Leaders {
                 .filter_map(|mut topic| Some((topic.name.take()?, topic.into())))
                 .collect(),
         })
-    }
-
-    /// Adds the brokers that the client does not know.
-    fn add_nodes(ctx: &mut Ctx<'_>, cluster: &mut Cluster, response: &MetadataResponse) {
-        for broker in &response.brokers {
-            let node = NodeId(broker.node_id);
-            let port = u16::try_from(broker.port).ok().filter(|port| *port > 0);
-            if let (Some(port), None) = (port, cluster.node(node))
-                && node.0 >= 0
-            {
-                let info = NodeInfo {
-                    host: broker.host.clone(),
-                    port,
-                    rack: broker.rack.clone(),
-                };
-                cluster.add_node(ctx, node, info);
-            }
-        }
     }
 
     /// Takes a partition's leader from a response.

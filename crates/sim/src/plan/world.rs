@@ -98,6 +98,8 @@ const FIRST_OFFSET_FETCH_WITH_EPOCHS: i16 = 5;
 const FIRST_INIT_PRODUCER_ID_WITH_EPOCHS: i16 = 3;
 /// The first OffsetFetch that waits for the offsets of transactions that are ending (KIP-447).
 const FIRST_OFFSET_FETCH_OF_STABLE_OFFSETS: i16 = 7;
+/// The first version of Metadata with the controller.
+const FIRST_METADATA_WITH_CONTROLLER: i16 = 1;
 /// The first version of Metadata with which clients can request a topic without creating it (KIP-204).
 const FIRST_METADATA_WITHOUT_CREATION: i16 = 4;
 /// The blocks of seeds of worlds in which groups read logs that may be truncated.
@@ -213,6 +215,9 @@ impl Plan {
     fn add_admin(&mut self) {
         let Some(admin) = &self.admin else { return };
         self.versions.extend(admin.versions.iter().copied());
+        // Brokers with admin requests return the controller (KIP-4).
+        let metadata = self.versions.iter_mut().filter(|(api, _)| *api == ApiKey::METADATA);
+        metadata.for_each(|(_, version)| *version = (*version).max(FIRST_METADATA_WITH_CONTROLLER));
         if !self.supports(ApiKey::METADATA, FIRST_METADATA_WITHOUT_CREATION) {
             // A request for the leaders of a topic would create it.
             self.cluster.auto_create_topics = false;

@@ -24,8 +24,24 @@ pub(super) struct Draw<'a> {
 impl Draw<'_> {
     /// Returns up to `most` of the client's resources, in a drawn order, each free and with its state.
     pub(super) fn free(&mut self, kind: ResourceKind, most: u64) -> Vec<(Resource, Facts)> {
+        self.free_or_new(kind, most, 0.4)
+    }
+
+    /// Returns resources as [`free`](Self::free) does, most of them such that exist.
+    pub(super) fn existing(&mut self, kind: ResourceKind, most: u64) -> Vec<(Resource, Facts)> {
+        let mut chosen = self.free_or_new(kind, 3 * most, 0.05);
+        let some = self.rng.between(1, most) as usize;
+        // The sort keeps the drawn order.
+        if self.rng.hit(0.9) {
+            chosen.sort_by_key(|(_, facts)| facts.is_empty());
+        }
+        chosen.truncate(some);
+        chosen
+    }
+
+    fn free_or_new(&mut self, kind: ResourceKind, most: u64, new: f64) -> Vec<(Resource, Facts)> {
         let (count, mut free) = self.world.check.admin.of_client(self.client, kind);
-        if free.is_empty() && self.is_calm || count < RESOURCES_MAX && self.rng.hit(0.4) {
+        if free.is_empty() && self.is_calm || count < RESOURCES_MAX && self.rng.hit(new) {
             free.push(self.add(kind));
         }
         let wanted = self.rng.between(1, most) as usize;

@@ -86,6 +86,8 @@ pub(crate) struct AdminCaller {
     /// The queues that were dropped with calls under way.
     dropped: Vec<Weak<Queue>>,
     pending: Vec<Pending>,
+    /// The calls whose queue was dropped. The client still makes them.
+    without_queue: Vec<u64>,
     made: u32,
     /// The calls that have succeeded in this phase.
     succeeded: (Phase, u32),
@@ -103,6 +105,7 @@ impl AdminCaller {
             queue: Queue::new(),
             dropped: Vec::new(),
             pending: Vec::new(),
+            without_queue: Vec::new(),
             made: 0,
             succeeded: (Phase::Hostile, 0),
             next_name: 0,
@@ -138,7 +141,7 @@ impl AdminCaller {
             client: self.client,
             rows: asked.rows().to_vec(),
             is_repeatable,
-            deadline_us,
+            is_async: options.operation_timeout == Some(Duration::ZERO),
         });
         let way = match self.rng.below(3) {
             0 => Way::Reply,
@@ -240,6 +243,12 @@ impl AdminCaller {
             results.push((id, result));
             if world.canary.strike(Canary::DoubledResult) {
                 results.push((id, Err(Error::from(ErrorCode::L_FAIL))));
+            }
+        }
+        if world.canary.is(Canary::StuckCall) && world.phase > Phase::Hostile {
+            results.retain(|(_, result)| result.is_err());
+            for pending in self.pending.iter().filter(|p| p.deadline_us <= world.now_us()) {
+                results.push((pending.id, Err(Error::from(ErrorCode::L_TIMED_OUT))));
             }
         }
         for (id, result) in results {
@@ -393,18 +402,29 @@ impl AdminCaller {
         }
     }
 
-    /// Forgets the calls under way: the process or the queue of their results is gone.
-    fn abandon(&mut self, world: &mut World, is_gone: impl Fn(&Pending) -> bool) {
-        let (gone, kept) = std::mem::take(&mut self.pending).into_iter().partition(is_gone);
-        self.pending = kept;
-        for pending in gone {
-            for resource in resources(pending.asked.rows()) {
-                observe(world, &resource);
-            }
-            let result = world.check.admin.on_abandoned(pending.id);
+    /// Ends the calls whose client makes them no more.
+    fn abandon(&mut self, world: &mut World) {
+        let pending = std::mem::take(&mut self.pending);
+        let calls = pending.iter().map(|pending| pending.id);
+        for call in calls.chain(std::mem::take(&mut self.without_queue)) {
+            let result = world.check.admin.on_abandoned(call);
             world.check.expect(result);
             world.coverage.count("admin calls abandoned", 1);
         }
+    }
+
+    /// Drops the queue of some calls under way.
+    fn drop_queue(&mut self, world: &mut World) {
+        let queue = std::mem::replace(&mut self.queue, Queue::new());
+        let (gone, kept): (Vec<Pending>, Vec<Pending>) = std::mem::take(&mut self.pending)
+            .into_iter()
+            .partition(|p| p.asked.uses(&queue));
+        self.pending = kept;
+        self.without_queue.extend(gone.iter().map(|pending| pending.id));
+        self.dropped.push(Arc::downgrade(&queue));
+        world
+            .coverage
+            .count("queues dropped with admin calls under way", u64::from(!gone.is_empty()));
     }
 
     /// Makes calls right before the client's end.
@@ -413,10 +433,7 @@ impl AdminCaller {
             self.call(world);
         }
         if self.rng.hit(0.2) {
-            let queue = std::mem::replace(&mut self.queue, Queue::new());
-            self.abandon(world, |pending| pending.asked.uses(&queue));
-            self.dropped.push(Arc::downgrade(&queue));
-            world.coverage.count("queues dropped with admin calls under way", 1);
+            self.drop_queue(world);
         }
         world
             .coverage
@@ -431,7 +448,7 @@ impl AdminCaller {
 impl Application for AdminCaller {
     fn turn(&mut self, world: &mut World, client: usize) -> Option<u64> {
         if world.clients[client].crashed {
-            self.abandon(world, |_| true);
+            self.abandon(world);
             return None;
         }
         self.take_results(world);
@@ -441,6 +458,7 @@ impl Application for AdminCaller {
                 let what = format!("client {client} has ended, and {name} (call {id}) has no result");
                 world.check.violate(what);
             }
+            self.abandon(world);
             if self.dropped.iter().any(|queue| queue.strong_count() > 0) {
                 world
                     .check

@@ -25,7 +25,7 @@ fn changes_of(topic: &Resource, changes: Vec<ConfigChange>) -> ConfigChanges {
 
 /// Replaces the settings of a topic.
 pub(in super::super) fn replace(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
-    let chosen = d.free(ResourceKind::Topic, 2);
+    let chosen = d.existing(ResourceKind::Topic, 2);
     let (calls, rows): (Vec<_>, Vec<_>) = chosen.iter().map(|(topic, facts)| replacement(d, topic, facts)).unzip();
     (!calls.is_empty()).then(|| Ask::boxed(AlterConfigs(calls), rows, read_results))?
 }
@@ -71,7 +71,7 @@ fn key(topic: &str) -> String {
 
 /// Sets, resets, extends and shortens single settings.
 pub(in super::super) fn change_some(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
-    let chosen = d.free(ResourceKind::Topic, 2);
+    let chosen = d.existing(ResourceKind::Topic, 2);
     let (calls, rows): (Vec<_>, Vec<_>) = chosen.iter().map(|(topic, facts)| single(d, topic, facts)).unzip();
     (!calls.is_empty()).then(|| Ask::boxed(IncrementalAlterConfigs(calls), rows, read_results))?
 }

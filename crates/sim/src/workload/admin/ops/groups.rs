@@ -6,6 +6,7 @@ use ottla_core::admin::{
 };
 use ottla_core::error::ErrorCode;
 use ottla_core::types::{PartitionOffset, TopicPartition};
+use ottla_mock::{BrokerId, CoordinatorKind};
 
 use super::super::ask::{Answer, Ask, Asked};
 use super::super::draw::{Draw, change, claim, exists, impossible, row};
@@ -89,7 +90,7 @@ fn read_partitions(asked: &[(String, Vec<i32>)], results: &[GroupResult]) -> Ans
 pub(in super::super) fn delete_offsets(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
     let mut groups = Vec::new();
     let mut rows = Vec::new();
-    for (group, facts) in d.free(ResourceKind::Group, 2) {
+    for (group, facts) in d.existing(ResourceKind::Group, 2) {
         let partitions = some_partitions(d);
         for partition in &partitions {
             let key = key(&group.name, *partition);
@@ -166,7 +167,7 @@ fn named(group: &str) -> Resource {
 
 /// Deletes groups.
 pub(in super::super) fn delete(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
-    let chosen = d.free(ResourceKind::Group, 3);
+    let chosen = d.existing(ResourceKind::Group, 3);
     let rows = chosen.iter().map(|(group, facts)| match facts.is_empty() {
         true => impossible(&group.name, group, facts),
         false => row(
@@ -217,14 +218,21 @@ fn description(group: &GroupDescription) -> Option<Claim> {
 
 /// Lists the groups of all brokers.
 pub(in super::super) fn list(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
-    let is_complete = d.is_calm && d.options.broker.is_none();
+    let is_calm = d.is_calm;
+    let (client, began_us) = (d.client, d.world.now_us());
     Ask::boxed(ListConsumerGroups::default(), Vec::new(), move |found, world| {
         let mut answer = Answer::of_claims(Vec::new());
         let listed = |name: &str| found.groups.iter().filter(|group| group.group_id == name).count();
         for group in world.check.admin.all(ResourceKind::Group) {
             match listed(&group.name) {
-                0 if is_complete && found.errors.is_empty() => answer.claims.push(exists(group, false)),
-                0 => {}
+                0 => {
+                    // The broker that coordinates the group has answered.
+                    let coordinator = world.cluster.coordinator(CoordinatorKind::Group, &group.name);
+                    let has_listed = |id: BrokerId| world.check.admin.has_listed(client, id.0, began_us);
+                    if is_calm && found.errors.is_empty() && coordinator.is_some_and(has_listed) {
+                        answer.claims.push(exists(group, false));
+                    }
+                }
                 1 => answer.claims.push(exists(group, true)),
                 count => answer.problems.push(format!("{} is listed {count} times", group.name)),
             }

@@ -19,7 +19,7 @@ const NO_PARTITION: i32 = 100;
 
 /// Deletes records before an offset or before the end, after some were written.
 pub(in super::super) fn delete(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
-    let chosen = d.free(ResourceKind::Topic, 2);
+    let chosen = d.existing(ResourceKind::Topic, 2);
     let mut before = Vec::new();
     let mut rows = Vec::new();
     for (topic, facts) in chosen

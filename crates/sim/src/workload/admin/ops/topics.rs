@@ -73,7 +73,7 @@ pub(super) fn partitions(facts: &Facts) -> Option<i32> {
 
 /// Adds partitions, or requests a number that is not larger.
 pub(in super::super) fn grow(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
-    let chosen = d.free(ResourceKind::Topic, 2);
+    let chosen = d.existing(ResourceKind::Topic, 2);
     let (topics, rows): (Vec<_>, Vec<_>) = chosen
         .iter()
         .map(|(topic, facts)| new_partitions(d, topic, facts))
@@ -102,7 +102,7 @@ fn new_partitions(d: &mut Draw<'_>, topic: &Resource, facts: &Facts) -> (NewPart
 
 /// Deletes topics.
 pub(in super::super) fn delete(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
-    let chosen = d.free(ResourceKind::Topic, 2);
+    let chosen = d.existing(ResourceKind::Topic, 2);
     let rows = chosen.iter().map(|(topic, facts)| match facts.is_empty() {
         true => impossible(&topic.name, topic, facts),
         false => row(&topic.name, vec![change(topic, facts, "exists", None)]),
@@ -126,13 +126,19 @@ pub(in super::super) fn describe(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
     };
     let delay_us = d.world.plan.cluster.topic_creation_delay_us;
     let lags = d.world.plan.faults.stale_metadata;
+    let is_calm = d.is_calm;
     (!topics.is_empty()).then(|| {
         Ask::boxed(call, rows, move |found, world| Answer {
             rows: found
                 .iter()
                 .map(|topic| (topic.name.clone(), topic.error.clone()))
                 .collect(),
-            claims: found.iter().filter_map(description).collect(),
+            // During the faults, brokers report that they do not know a topic.
+            claims: found
+                .iter()
+                .filter(|topic| is_calm || topic.error.is_none())
+                .filter_map(description)
+                .collect(),
             // Brokers report a new topic late.
             lag_us: match lags && world.phase == Phase::Hostile {
                 true => u64::MAX,
