@@ -13,6 +13,7 @@ use super::super::draw::{Draw, change, claim, exists, impossible, row};
 use super::records::error_of;
 use crate::admin_wire::{BASE_PARTITIONS, BASE_TOPIC};
 use crate::check::{Claim, Resource, ResourceKind, Row};
+use crate::world::Phase;
 
 fn base(partition: i32) -> TopicPartition {
     TopicPartition::new(BASE_TOPIC, partition)
@@ -218,7 +219,8 @@ fn description(group: &GroupDescription) -> Option<Claim> {
 
 /// Lists the groups of all brokers.
 pub(in super::super) fn list(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
-    let is_calm = d.is_calm;
+    // No request of an earlier call is on its way.
+    let is_probing = d.world.phase == Phase::Probing;
     let (client, began_us) = (d.client, d.world.now_us());
     Ask::boxed(ListConsumerGroups::default(), Vec::new(), move |found, world| {
         let mut answer = Answer::of_claims(Vec::new());
@@ -229,7 +231,7 @@ pub(in super::super) fn list(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
                     // The broker that coordinates the group has answered.
                     let coordinator = world.cluster.coordinator(CoordinatorKind::Group, &group.name);
                     let has_listed = |id: BrokerId| world.check.admin.has_listed(client, id.0, began_us);
-                    if is_calm && found.errors.is_empty() && coordinator.is_some_and(has_listed) {
+                    if is_probing && found.errors.is_empty() && coordinator.is_some_and(has_listed) {
                         answer.claims.push(exists(group, false));
                     }
                 }
