@@ -248,7 +248,8 @@ impl AdminCaller {
         if world.canary.is(Canary::StuckCall) && world.phase > Phase::Hostile {
             results.retain(|(_, result)| result.is_err());
             for pending in self.pending.iter().filter(|p| p.deadline_us <= world.now_us()) {
-                results.push((pending.id, Err(Error::from(ErrorCode::L_TIMED_OUT))));
+                let late = Error::new(ErrorCode::L_TIMED_OUT, "a broker may have executed it");
+                results.push((pending.id, Err(late)));
             }
         }
         for (id, result) in results {
