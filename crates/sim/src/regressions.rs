@@ -414,4 +414,8 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
         12190,
         "a request of an admin call may have been executed: the error of the call was that of a request that was not",
     ),
+    (
+        3392351,
+        "after a rebootstrap the look-up of an admin call named a leader first: the consumer was not notified of its address",
+    ),
 ];
