@@ -23,14 +23,21 @@ pub(crate) const CLUSTER_OPERATIONS: i32 = bits(&[5, 7, 8, 9, 10, 11, 12]);
 
 /// An access control entry, with the protocol's numbers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Acl {
-    pub(crate) resource_type: i8,
-    pub(crate) name: String,
-    pub(crate) pattern_type: i8,
-    pub(crate) principal: String,
-    pub(crate) host: String,
-    pub(crate) operation: i8,
-    pub(crate) permission_type: i8,
+pub struct Acl {
+    /// The type of the resource.
+    pub resource_type: i8,
+    /// The resource's name.
+    pub name: String,
+    /// The meaning of the name (KIP-290).
+    pub pattern_type: i8,
+    /// The principal, such as `User:alice`.
+    pub principal: String,
+    /// The client's host, `*` for any.
+    pub host: String,
+    /// The operation.
+    pub operation: i8,
+    /// The effect.
+    pub permission_type: i8,
 }
 
 /// A filter. Number 1 of each type, and `None`, match any.
@@ -93,6 +100,11 @@ impl Acls {
     /// Adds an entry; one that exists is the same entry.
     pub(crate) fn add(&mut self, acl: Acl) {
         self.0.insert(acl);
+    }
+
+    /// Returns all entries.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Acl> {
+        self.0.iter()
     }
 
     /// Returns the entries that match.

@@ -1,13 +1,16 @@
 //! The cluster: all brokers with their data, and its interface for clients and checkers.
 
+use std::collections::BTreeMap;
+
 use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ErrorCode, Records, Uuid};
 
+use crate::acls::Acl;
 use crate::api_error::ApiError;
 use crate::config::ClusterConfig;
 use crate::coordinators::CoordinatorKind;
 use crate::groups::{GroupView, Groups, Membership};
-use crate::history::{CommitRecord, JoinRecord, TransactionRecord};
+use crate::history::{CommitRecord, JoinRecord, ServedRequest, TransactionRecord};
 use crate::ids::BrokerId;
 use crate::observer::Observer;
 use crate::recorder::{ClientAction, Recorded, Recorder};
@@ -210,7 +213,32 @@ impl Cluster {
         Ok(records)
     }
 
+    /// Returns the settings of a topic that differ from the brokers' own, by name.
+    pub fn topic_settings(&self, topic: &str) -> Option<&BTreeMap<String, String>> {
+        Some(&self.state.topics.by_name(topic)?.config.overrides)
+    }
+
+    // ---------------------------------------------------------------- access
+
+    /// Returns all access control entries, in order.
+    pub fn acls(&self) -> impl Iterator<Item = &Acl> {
+        self.state.acls.iter()
+    }
+
+    /// Returns the mechanisms of a user's SCRAM credentials that clients have set, with their iterations (KIP-554).
+    pub fn scram_credentials(&self, user: &str) -> Option<&BTreeMap<i8, i32>> {
+        self.state.scram_credentials.of(user)
+    }
+
     // ---------------------------------------------------------------- groups
+
+    /// Checks that a broker coordinates a group and can serve.
+    ///
+    /// # Errors
+    /// The error that a client receives.
+    pub fn check_group_coordinator(&self, broker: BrokerId, group: &str) -> Result<(), ErrorCode> {
+        self.state.check_group_coordinator(broker, group)
+    }
 
     /// Returns a snapshot of a group, `None` when no member ever joined and no offset was committed.
     pub fn group_view(&self, group: &str) -> Option<GroupView> {
@@ -359,6 +387,16 @@ impl Cluster {
     }
 
     // ---------------------------------------------------------------- requests
+
+    /// Records every request that a broker serves or refuses from now on, for [`Cluster::take_requests`].
+    pub fn log_requests(&mut self) {
+        self.state.history.requests.enable();
+    }
+
+    /// Returns the recorded requests since the last call of this function, in order.
+    pub fn take_requests(&mut self) -> Vec<ServedRequest> {
+        self.state.history.requests.take()
+    }
 
     /// Records connections and requests from now on, up to a million entries. A request is recorded on arrival, served
     /// or not.

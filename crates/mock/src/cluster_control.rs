@@ -1,6 +1,8 @@
 //! Changes of a cluster from outside: by operators, by controllers and by failures.
 
+use bytes::Bytes;
 use ottla_protocol::api::streams_group_describe::DescribedGroup;
+use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, ErrorCode, Uuid};
 
 use crate::api_error::ApiError;
@@ -143,6 +145,24 @@ impl Cluster {
         state.set_leader(leader);
         let watchers = state.watchers.clone();
         share_leader::leaders_changed(&mut self.state);
+        partition_changed(&mut self.state, &watchers);
+        Ok(())
+    }
+
+    /// Appends a batch of magic 2 to a partition's log, as its leader. The replicas have it at once.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, or CORRUPT_MESSAGE for bytes that are no such batch.
+    pub fn append_replicated(&mut self, topic: &str, partition: i32, batch: Bytes) -> Result<(), ErrorCode> {
+        let now_ms = self.state.wall_clock_ms();
+        let batch = BatchIter::new(batch).next().and_then(Result::ok);
+        let batch = batch.ok_or(ErrorCode::CORRUPT_MESSAGE)?;
+        let state = self.partition_mut(topic, partition)?;
+        let epoch = state.leader_epoch;
+        let appended = state.log.append(&batch, epoch, false, now_ms);
+        appended.ok_or(ErrorCode::CORRUPT_MESSAGE)?;
+        state.log.advance_high_watermark(i64::MAX);
+        let watchers = state.watchers.clone();
         partition_changed(&mut self.state, &watchers);
         Ok(())
     }

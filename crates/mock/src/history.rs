@@ -1,4 +1,6 @@
-//! Records of what the coordinators did, for checkers: joins, commits and steps of transactions.
+//! Records of what brokers and coordinators did, for checkers: joins, commits, steps of transactions, requests.
+
+use ottla_protocol::ApiKey;
 
 use crate::ids::{BrokerId, ConnectionId};
 
@@ -82,6 +84,21 @@ pub struct TransactionRecord {
     pub step: TransactionStep,
 }
 
+/// A request that a broker has served or refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedRequest {
+    /// The API.
+    pub api: ApiKey,
+    /// The broker.
+    pub broker: BrokerId,
+    /// The connection of the request.
+    pub connection: ConnectionId,
+    /// The request's number on its connection.
+    pub correlation_id: i32,
+    /// The broker has executed it. Otherwise a fault or the authentication refused it.
+    pub is_executed: bool,
+}
+
 /// A list of records that is kept only once it was enabled.
 #[derive(Debug)]
 pub(crate) struct RecordList<T>(Option<Vec<T>>);
@@ -116,4 +133,5 @@ pub(crate) struct History {
     pub(crate) joins: RecordList<JoinRecord>,
     pub(crate) commits: RecordList<CommitRecord>,
     pub(crate) transaction_steps: RecordList<TransactionRecord>,
+    pub(crate) requests: RecordList<ServedRequest>,
 }

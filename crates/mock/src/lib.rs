@@ -122,6 +122,7 @@ mod topics;
 mod transaction_index;
 mod transactions;
 
+pub use acls::Acl;
 pub use api_error::ApiError;
 pub use cluster::{Cluster, Watermarks};
 pub use config::{ClusterConfig, MigrationPolicy};
@@ -130,7 +131,7 @@ pub use coordinators::CoordinatorKind;
 pub use dispatch::Reply;
 pub use faults::{Fault, FaultAction, LeaderHints};
 pub use groups::{GroupMemberView, GroupView};
-pub use history::{CommitRecord, JoinRecord, TransactionRecord, TransactionStep};
+pub use history::{CommitRecord, JoinRecord, ServedRequest, TransactionRecord, TransactionStep};
 pub use ids::{BrokerId, ConnectionId};
 pub use recorder::{ClientAction, Recorded};
 pub use records::{NewRecord, StoredRecord};

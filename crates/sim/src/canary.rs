@@ -90,6 +90,30 @@ pub enum Canary {
     KeptSession,
     /// A new password is ignored.
     LostLogin,
+    /// An admin call has no result.
+    LostResult,
+    /// An admin call has two results.
+    DoubledResult,
+    /// An admin call ends after its deadline.
+    LateTimeout,
+    /// An admin call times out at once.
+    HastyTimeout,
+    /// A part of an admin call is reported as done that failed.
+    FalseDone,
+    /// A part of an admin call is reported as failed that was done.
+    FalseFailure,
+    /// A row is missing in the result of an admin call.
+    LostRow,
+    /// The rows in the result of an admin call have another order than those of the call.
+    SwappedRows,
+    /// An admin call returns an older state of the cluster.
+    StaleValue,
+    /// An admin call that is under way when its client ends has no result.
+    LostEnd,
+    /// A request of an admin call is sent twice.
+    DoubledAdmin,
+    /// Admin calls end at their deadline, although a broker would answer.
+    StuckCall,
 }
 
 impl Canary {
@@ -136,6 +160,18 @@ impl Canary {
         ("early-request", Canary::EarlyRequest),
         ("kept-session", Canary::KeptSession),
         ("lost-login", Canary::LostLogin),
+        ("lost-result", Canary::LostResult),
+        ("doubled-result", Canary::DoubledResult),
+        ("late-timeout", Canary::LateTimeout),
+        ("hasty-timeout", Canary::HastyTimeout),
+        ("false-done", Canary::FalseDone),
+        ("false-failure", Canary::FalseFailure),
+        ("lost-row", Canary::LostRow),
+        ("swapped-rows", Canary::SwappedRows),
+        ("stale-value", Canary::StaleValue),
+        ("lost-end", Canary::LostEnd),
+        ("doubled-admin-request", Canary::DoubledAdmin),
+        ("stuck-call", Canary::StuckCall),
     ];
 
     /// Returns the worlds in which the bug has an effect, where these are few: the remainder of their seeds, and the
@@ -153,6 +189,19 @@ impl Canary {
             Canary::EarlyFrame | Canary::KeptCertificates => (128, 1600),
             // In one of the blocks with SASL.
             Canary::EarlyRequest | Canary::KeptSession | Canary::LostLogin => (384, 2752),
+            // In one of the blocks with admin calls.
+            Canary::LostResult
+            | Canary::DoubledResult
+            | Canary::LateTimeout
+            | Canary::HastyTimeout
+            | Canary::FalseDone
+            | Canary::FalseFailure
+            | Canary::LostRow
+            | Canary::SwappedRows
+            | Canary::StaleValue
+            | Canary::LostEnd
+            | Canary::DoubledAdmin
+            | Canary::StuckCall => (320, 3392),
             _ => (0, 1),
         }
     }

@@ -8,7 +8,7 @@ use ottla_core::sasl::SaslWork;
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::ApiKey;
 
-use crate::plan::{FaultKind, GroupFault, SaslFault, TransactionFault};
+use crate::plan::{AdminFault, FaultKind, GroupFault, SaslFault, TransactionFault};
 
 /// An event at some time.
 #[derive(Debug)]
@@ -17,6 +17,8 @@ pub(crate) enum WorldEvent {
     Drive(usize),
     /// A turn of a client's application.
     App(usize),
+    /// A turn of a client's admin caller.
+    Caller(usize),
     /// The arrival of bytes at a broker.
     Up {
         number: u64,
@@ -116,6 +118,7 @@ pub(crate) enum FaultEvent {
     StrikeTransaction(TransactionFault, u64),
     EndBlock(CoordinatorKind, String),
     StrikeSasl(SaslFault, u64),
+    StrikeAdmin(AdminFault, u64),
     /// The brokers know a client's current password.
     RestoreUser(usize),
     /// A client's application sets its current password.

@@ -6,6 +6,7 @@ use ottla_protocol::Reader;
 
 use crate::check::{Beginning, Commit, Marks, Tp};
 use crate::event::WorldEvent;
+use crate::logs::ADMIN_NAMES;
 use crate::plan::{GroupProtocol, MemberPlan};
 use crate::trace::trace;
 use crate::world::{Member, Phase, World};
@@ -145,6 +146,9 @@ pub(crate) fn on_synced(world: &mut World, client: usize, generation: i32, membe
 pub(crate) fn check_commits(world: &mut World) {
     for record in world.cluster.take_commits() {
         trace!(world.trace, "COMMIT {record:?}");
+        if record.group.starts_with(ADMIN_NAMES) {
+            continue;
+        }
         let conn = world.net.conn(record.connection.0);
         let abandoned = conn.is_none_or(|c| !c.is_client_open());
         let tp = (record.topic.clone(), record.partition);

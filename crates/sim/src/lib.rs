@@ -47,6 +47,12 @@
 //! other request before it is authenticated or after its session's end, and that none is refused once its credentials are
 //! right again.
 //!
+//! In eight of 53 blocks, clients make admin calls (`plan::admin`, `workload::admin`): clients of their own, and some of the
+//! others beside their work, up to the clients' ends. `check::admin` compares each result with the state of the cluster: a
+//! call has one result, until its deadline; what is reported as done is done, what is reported as failed is not, and values
+//! are some of the call's time. No request is executed twice that is not repeatable. A new operation is a row in
+//! `workload::admin::ops`.
+//!
 //! # Worlds of applications
 //!
 //! The module [`scenario`] runs an application's own logic in worlds with these faults, and checks its own invariants.
@@ -60,6 +66,8 @@
 //! - `make soak` runs worlds until it is stopped. The suite `sim` of `make test` runs fixed seeds, the regressions and the
 //!   canaries.
 
+mod admin_codes;
+mod admin_wire;
 mod application;
 mod canary;
 mod chain;

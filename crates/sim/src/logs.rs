@@ -5,7 +5,10 @@ use ottla_mock::Cluster;
 use crate::check::{LogView, Logs};
 use crate::message::read_records;
 
-/// Reads all records of all logs.
+/// The beginning of the names of topics and groups that admin calls change.
+pub(crate) const ADMIN_NAMES: &str = "admin-";
+
+/// Reads all records of all logs, except those of admin calls.
 ///
 /// # Errors
 /// The first log that cannot be read, with the reason.
@@ -21,10 +24,10 @@ pub(crate) fn read_logs(cluster: &Cluster) -> Result<Logs, String> {
     Ok(logs)
 }
 
-/// Reads the watermarks of all logs, without records.
+/// Reads the watermarks of all logs, without records and without the topics of admin calls.
 pub(crate) fn read_watermarks(cluster: &Cluster) -> Logs {
     let mut logs = Logs::new();
-    for name in cluster.topic_names() {
+    for name in cluster.topic_names().filter(|name| !name.starts_with(ADMIN_NAMES)) {
         let count = cluster.partition_count(name).unwrap_or(0);
         for partition in 0..i32::try_from(count).unwrap_or(0) {
             if let Some(marks) = cluster.watermarks(name, partition) {

@@ -8,7 +8,7 @@ use crate::logs::{read_logs, read_watermarks};
 use crate::start::start_all_members;
 use crate::trace::trace;
 use crate::txn_check::{compare_chain, transactions_wait_for};
-use crate::workload::{app_turn, app_waits_for};
+use crate::workload::{app_turn, app_waits_for, begin_last_calls, caller_turn, callers_wait_for};
 use crate::world::{Application, Phase, World};
 
 /// The interval of checks of the phase.
@@ -44,7 +44,14 @@ pub(crate) fn next_phase(faults: &mut Faults, world: &mut World) {
         Phase::Probing => wait_for_apps(world, waited, Phase::Quiet),
         Phase::Quiet => {
             if waited >= QUIET_US {
-                check_quiet(world);
+                if !world.has_last_calls {
+                    check_quiet(world);
+                    // The clients end while calls are under way.
+                    if let Some(delay_us) = begin_last_calls(world) {
+                        world.has_last_calls = true;
+                        return world.after_us(delay_us, WorldEvent::Phase);
+                    }
+                }
                 end_clients(world);
                 enter(world, Phase::Closing);
             }
@@ -81,10 +88,16 @@ fn enter(world: &mut World, phase: Phase) {
             world.app_at(client, world.now_us());
         }
     }
+    if phase != Phase::Quiet {
+        for client in world.callers() {
+            world.caller_at(client, world.now_us());
+        }
+    }
 }
 
 fn wait_for_apps(world: &mut World, waited: u64, next: Phase) {
     let waits = (0..world.clients.len()).find_map(|client| app_waits_for(world, client));
+    let waits = waits.or_else(|| callers_wait_for(world));
     let waits = waits.or_else(|| groups_wait_for(world));
     let waits = waits.or_else(|| transactions_wait_for(world));
     let waits = waits.or_else(|| world.sasl.waits_for(|client| world.is_finished(client)));
@@ -176,6 +189,11 @@ fn finish(world: &mut World) {
             world.check.violate(what);
         }
     }
+    for client in world.callers() {
+        caller_turn(world, client);
+    }
+    let result = world.check.admin.check_end();
+    world.check.expect(result);
     world.coverage.count("connections", world.net.opened());
     let pushes = world.cluster.pushed_metrics().len() as u64;
     world.coverage.count("pushes of metrics", pushes);

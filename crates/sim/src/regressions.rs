@@ -397,4 +397,25 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
         "a member added partitions whose topic name became known while the response to its heartbeat without them was \
          delayed: the coordinator had assigned them to another member",
     ),
+    (
+        5399,
+        "a coordinator had another address: an admin call repeated the look-up and connected to the old one until its \
+         deadline",
+    ),
+    (
+        5428,
+        "a leader had another address: an admin call repeated the look-up and connected to the old one until its deadline",
+    ),
+    (
+        9321,
+        "brokers could not list all offsets of a group: an admin call failed as if its arguments were invalid",
+    ),
+    (
+        12190,
+        "a request of an admin call may have been executed: the error of the call was that of a request that was not",
+    ),
+    (
+        3392351,
+        "after a rebootstrap the look-up of an admin call named a leader first: the consumer was not notified of its address",
+    ),
 ];

@@ -7,6 +7,7 @@ use ottla_core::sys::{Clock, Instant};
 use ottla_mock::{BrokerId, Time as ClusterTime};
 use ottla_protocol::ApiKey;
 
+use crate::admin_wire::check_admin_requests;
 use crate::canary::Canary;
 use crate::event::{FaultEvent, WorldEvent};
 use crate::faults::Faults;
@@ -19,14 +20,14 @@ use crate::processes::{Definition, start_process};
 use crate::rebalance_check::check_joins;
 use crate::rng::SeededRng;
 use crate::sasl_check::check_sasl_events;
-use crate::start::{set_up_groups, set_up_workers, start_clients, start_member, start_worker};
+use crate::start::{set_up_admin, set_up_groups, set_up_workers, start_clients, start_member, start_worker};
 use crate::trace::{Trace, trace};
 use crate::transport::{
     answer_token_request, connected, connecting, deliver_down, given_up, handshake, looked, notice_token_request,
     outgoing, perform, sasl_worked, up, up_closed,
 };
 use crate::txn_check::check_transaction_steps;
-use crate::workload::app_turn;
+use crate::workload::{app_turn, caller_turn};
 use crate::world::{Phase, START_US, World};
 
 /// The largest number of events of a world; beyond it, the world is an endless loop.
@@ -129,6 +130,7 @@ impl Run {
         world.coverage.count("worlds with TLS", u64::from(world.tls.exists()));
         world.coverage.count("worlds with SASL", u64::from(world.sasl.exists()));
         world.cluster.log_sasl_events();
+        set_up_admin(world);
         start_clients(world);
         set_up_groups(world);
         set_up_workers(world);
@@ -154,6 +156,11 @@ impl Run {
                 if world.clients[client].app_at_us == world.now_us() {
                     world.clients[client].app_at_us = u64::MAX;
                     app_turn(world, client);
+                }
+            }
+            WorldEvent::Caller(client) => {
+                if world.take_caller_turn(client) {
+                    caller_turn(world, client);
                 }
             }
             WorldEvent::Up { number, piece } => up(world, number, piece),
@@ -215,6 +222,7 @@ impl Run {
                     check_transaction_steps(world);
                     check_joins(world);
                     check_sasl_events(world);
+                    check_admin_requests(world);
                     for out in sent {
                         outgoing(world, out);
                     }

@@ -3,14 +3,48 @@
 use ottla_core::event::DeliveryMode;
 use ottla_core::types::ClientKind;
 
+use crate::admin_wire::{BASE_PARTITIONS, BASE_TOPIC};
 use crate::canary::Canary;
 use crate::chain::topic;
 use crate::client::{ClientSpec, Limits};
 use crate::event::WorldEvent;
 use crate::plan::{ConsumerPlan, GroupProtocol, ProducerPlan, TopicUse};
 use crate::rng::SeededRng;
-use crate::workload::{ConsumerWorkload, LoopWorkload, MemberWorkload, ProducerWorkload, ReaderWorkload, TxnWorkload};
+use crate::workload::{
+    AdminCaller, AdminWorkload, ConsumerWorkload, LoopWorkload, MemberWorkload, ProducerWorkload, ReaderWorkload,
+    TxnWorkload,
+};
 use crate::world::{Phase, World};
+
+/// Creates the topic of the offsets of admin calls, and starts the clients that only make such calls.
+pub(crate) fn set_up_admin(world: &mut World) {
+    let Some(plan) = world.plan.admin.clone() else { return };
+    world.coverage.count("worlds with admin calls", 1);
+    world.cluster.log_requests();
+    if let Err(refusal) = world.cluster.create_topic(BASE_TOPIC, BASE_PARTITIONS, None) {
+        world.check.violate(format!("{BASE_TOPIC}: {}", refusal.message));
+    }
+    let mut seeds = SeededRng::of(world.seed, 81);
+    for settings in plan.clients.clone() {
+        let kind = match seeds.hit(0.5) {
+            true => ClientKind::Producer,
+            false => ClientKind::Consumer,
+        };
+        let number = world.clients.len();
+        let built = ClientSpec::new(kind, settings).build(&world.common(), &mut seeds);
+        world.add_client(built, Some(Box::new(AdminWorkload)));
+        world.add_caller(number, Box::new(AdminCaller::new(world.seed, number, &plan, true)));
+    }
+}
+
+/// Has a client make admin calls beside its other work, in some worlds.
+fn add_caller(world: &mut World, client: usize) {
+    let Some(plan) = world.plan.admin.clone() else { return };
+    if client < world.clients.len() && SeededRng::of(world.seed, 1000 + client as u64).hit(plan.others) {
+        let caller = AdminCaller::new(world.seed, client, &plan, false);
+        world.add_caller(client, Box::new(caller));
+    }
+}
 
 /// Starts the producers, and the consumers outside of groups.
 pub(crate) fn start_clients(world: &mut World) {
@@ -47,6 +81,7 @@ fn start_producer(world: &mut World, plan: ProducerPlan, seeds: &mut SeededRng) 
     };
     let built = spec.build(&world.common(), seeds);
     world.add_client(built, Some(Box::new(ProducerWorkload::new(client, plan))));
+    add_caller(world, client as usize);
 }
 
 fn start_consumer(world: &mut World, plan: ConsumerPlan, seeds: &mut SeededRng) {
@@ -57,6 +92,7 @@ fn start_consumer(world: &mut World, plan: ConsumerPlan, seeds: &mut SeededRng) 
     };
     let built = spec.build(&world.common(), seeds);
     world.add_client(built, Some(Box::new(ConsumerWorkload::new(client, plan))));
+    add_caller(world, client as usize);
 }
 
 /// Schedules the first client of each member of a group.
@@ -108,6 +144,7 @@ pub(crate) fn start_member(world: &mut World, slot: usize) {
     }
     let app = MemberWorkload::new(client, slot, plan, world.now_us());
     world.add_client(built, Some(Box::new(app)));
+    add_caller(world, number);
     world.set_right_clocks(number);
 }
 
@@ -187,5 +224,6 @@ pub(crate) fn start_worker(world: &mut World, slot: usize) {
     world.txn_workers.set_client(slot, number);
     let app = TxnWorkload::new(client, (slot, plan), consumer, world.now_us());
     world.add_client(built, Some(Box::new(app)));
+    add_caller(world, number);
     world.set_right_clocks(first);
 }

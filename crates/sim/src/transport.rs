@@ -13,6 +13,7 @@ use ottla_core::sasl::{BearerToken, SaslWork, SaslWorkResult};
 use ottla_mock::{BrokerId, ConnectionId, Delivery, Outgoing, Reply, Time};
 use ottla_protocol::{ApiKey, Frame};
 
+use crate::admin_wire::{check_admin_requests, on_admin_connection_closed, on_admin_request};
 use crate::canary::Canary;
 use crate::event::{Downlink, WorldEvent};
 use crate::net::{Conn, GIVE_UP_US};
@@ -330,6 +331,7 @@ fn client_sends(world: &mut World, client: usize, conn: ConnId, frame: Frame) {
         return;
     };
     observe_request(world, client, conn, &frame);
+    on_admin_request(world, client, conn, &frame);
     check_security(world, number, &frame);
     check_session(world, number, &frame);
     let frame = drop_sequence_numbers(world, frame);
@@ -558,6 +560,7 @@ fn serve(world: &mut World, number: u64, broker: BrokerId, frame: Bytes) {
     check_transaction_steps(world);
     check_joins(world);
     check_sasl_events(world);
+    check_admin_requests(world);
     match reply {
         Reply::Now(response) => {
             send_down(world, number, Downlink::Bytes(response.into_bytes()), false);
@@ -571,7 +574,11 @@ fn serve(world: &mut World, number: u64, broker: BrokerId, frame: Bytes) {
     }
     if world.canary.take_duplicate(number, &frame) {
         let side = ConnectionId(number + (1 << 40));
+        if let Some((_, _, correlation)) = api_of(&frame) {
+            world.check.admin.on_repeated(number, side.0, correlation);
+        }
         let _ = world.cluster.handle(broker, side, frame, Time(world.now_us()));
+        check_admin_requests(world);
         world.cluster.disconnected(broker, side);
     }
 }
@@ -583,6 +590,7 @@ pub(crate) fn up_closed(world: &mut World, number: u64) {
     {
         let broker = state.broker();
         world.cluster.disconnected(broker, ConnectionId(number));
+        on_admin_connection_closed(world, number);
         world.net.forget_if_over(number);
     }
 }

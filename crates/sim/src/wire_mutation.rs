@@ -116,6 +116,23 @@ pub(crate) fn duplicates_request(world: &mut World, frame: &Bytes) -> bool {
         Some((ApiKey::PRODUCE, _, _))
     );
     produce && world.canary.strike(Canary::DoubledBatch)
+        || is_admin_change(frame) && world.canary.strike(Canary::DoubledAdmin)
+}
+
+/// Returns true for a request of an admin call that is not repeatable.
+fn is_admin_change(frame: &Bytes) -> bool {
+    let api = api_of(frame.get(4..).unwrap_or_default()).map(|(api, ..)| api);
+    matches!(
+        api,
+        Some(
+            ApiKey::CREATE_TOPICS
+                | ApiKey::CREATE_PARTITIONS
+                | ApiKey::DELETE_TOPICS
+                | ApiKey::DELETE_GROUPS
+                | ApiKey::OFFSET_DELETE
+                | ApiKey::DELETE_ACLS
+        )
+    )
 }
 
 pub(crate) fn drop_sequence_numbers(world: &mut World, frame: Bytes) -> Bytes {

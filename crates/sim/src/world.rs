@@ -68,6 +68,11 @@ pub(crate) trait Application: Debug {
         false
     }
 
+    /// Acts right before the clients end.
+    fn before_end(&mut self, _world: &mut World) -> Option<()> {
+        None
+    }
+
     /// Returns the application as a member of a group, where it is one.
     fn as_member(&self) -> Option<&dyn Member> {
         None
@@ -89,6 +94,14 @@ pub(crate) trait Member {
     fn owner(&self, member: &str) -> String;
 }
 
+/// A client's admin caller.
+struct Caller {
+    /// `None` during its turn.
+    app: Option<Box<dyn Application>>,
+    /// The time of its next turn; `u64::MAX` for never.
+    at_us: u64,
+}
+
 /// The state of a world.
 pub(crate) struct World {
     pub(crate) seed: u64,
@@ -99,6 +112,10 @@ pub(crate) struct World {
     pub(crate) clients: Vec<SimClient>,
     /// The clients' applications. `None` during its turn, and for a client that serves another one's application.
     apps: Vec<Option<Box<dyn Application>>>,
+    /// The clients' admin callers, which run beside their applications.
+    callers: BTreeMap<usize, Caller>,
+    /// The calls before the clients' end have begun.
+    pub(crate) has_last_calls: bool,
     pub(crate) net: Net,
     pub(crate) tls: Tls,
     pub(crate) sasl: Sasl,
@@ -137,6 +154,8 @@ impl World {
             cluster: Cluster::new(plan.cluster.clone()),
             clients: Vec::new(),
             apps: Vec::new(),
+            callers: BTreeMap::new(),
+            has_last_calls: false,
             net: Net::new(plan.net.clone(), SeededRng::of(seed, 2)),
             tls: Tls::new(plan.tls.clone(), SeededRng::of(seed, 61)),
             group_members: GroupMembers::new(seed, plan.groups.clone()),
@@ -267,6 +286,47 @@ impl World {
             *slot = at_us;
             self.at_us(at_us, WorldEvent::App(client));
         }
+    }
+
+    /// Adds an admin caller to a client.
+    pub(crate) fn add_caller(&mut self, client: usize, caller: Box<dyn Application>) {
+        let app = Some(caller);
+        self.callers.insert(client, Caller { app, at_us: u64::MAX });
+        self.caller_at(client, self.now_us());
+    }
+
+    /// Returns the clients with an admin caller.
+    pub(crate) fn callers(&self) -> Vec<usize> {
+        self.callers.keys().copied().collect()
+    }
+
+    /// Schedules the next turn of an admin caller, unless it has an earlier one.
+    pub(crate) fn caller_at(&mut self, client: usize, at_us: u64) {
+        if let Some(caller) = self.callers.get_mut(&client).filter(|caller| at_us < caller.at_us) {
+            caller.at_us = at_us;
+            self.at_us(at_us, WorldEvent::Caller(client));
+        }
+    }
+
+    /// Returns true when the turn of an admin caller is due, and removes it from the schedule.
+    pub(crate) fn take_caller_turn(&mut self, client: usize) -> bool {
+        let now_us = self.now_us();
+        let due = self.callers.get_mut(&client).filter(|caller| caller.at_us == now_us);
+        due.map(|caller| caller.at_us = u64::MAX).is_some()
+    }
+
+    /// Calls the admin caller of a client.
+    pub(crate) fn with_caller<T>(
+        &mut self,
+        client: usize,
+        call: impl FnOnce(&mut dyn Application, &mut World) -> Option<T>,
+    ) -> Option<T> {
+        let mut app = self.callers.get_mut(&client)?.app.take()?;
+        let result = call(app.as_mut(), self);
+        if let Some(caller) = self.callers.get_mut(&client) {
+            caller.app = Some(app);
+        }
+        result
     }
 
     /// Passes an event of the network to a client's core.

@@ -115,6 +115,8 @@ enum Ending<R> {
     Row(Result<R, Error>),
     /// No broker has answered for the key.
     Unanswered(Error),
+    /// No broker has answered, and one may have executed the request, which is not repeatable.
+    Uncertain(Error),
 }
 
 /// A call of one operation.
@@ -423,18 +425,23 @@ impl<O: Operation> Call<O> {
                 text += &format!("; broker {} may have executed the operation", asked.broker.node);
             }
             for (key, open) in asked.keys.into_iter().zip(asked.open) {
-                self.end(key, Ending::Unanswered(open.pending.timeout_error(text.clone())));
+                let error = open.pending.timeout_error(text.clone());
+                let ending = match is_repeatable {
+                    true => Ending::Unanswered(error),
+                    false => Ending::Uncertain(error),
+                };
+                self.end(key, ending);
             }
         }
     }
 
     /// Delivers the results of all keys. If no broker has answered for any key, the call fails as a whole, unless keys of
-    /// the operation fail alone.
+    /// the operation fail alone; the error of a request that may have been executed precedes the others.
     fn deliver(&mut self) {
         let done = std::mem::take(&mut self.done);
         let is_answered = |ending: &Ending<O::Row>| matches!(ending, Ending::Row(_));
         let fails_whole = !O::KEYS_FAIL_ALONE && !done.is_empty() && !done.values().any(is_answered);
-        let mut first = None;
+        let (mut first, mut uncertain) = (None, None);
         let mut rows = Rows::<O>::new();
         for (key, ending) in done {
             let row = match ending {
@@ -443,10 +450,14 @@ impl<O: Operation> Call<O> {
                     first.get_or_insert_with(|| error.clone());
                     Err(error)
                 }
+                Ending::Uncertain(error) => {
+                    uncertain.get_or_insert_with(|| error.clone());
+                    Err(error)
+                }
             };
             rows.insert(key, row);
         }
-        let outcome = match first.filter(|_| fails_whole) {
+        let outcome = match uncertain.or(first).filter(|_| fails_whole) {
             Some(error) => Err(error),
             None => self.operation.finish(rows),
         };
@@ -584,7 +595,7 @@ impl<O: Operation> AnyCall for Call<O> {
                 );
                 for key in asked.keys {
                     let error = Error::new(failure.error.code, text.clone());
-                    self.end(key, Ending::Unanswered(error));
+                    self.end(key, Ending::Uncertain(error));
                 }
             }
             Outcome::Failed(failure) => {

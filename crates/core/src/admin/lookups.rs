@@ -158,7 +158,8 @@ impl<N: Ord + Clone> Lookups<N> {
     }
 }
 
-/// Adds a broker of a response if the client does not know it. Returns its id; `None` if there is no such broker: a negative
+/// Adds a broker of a response. A known one that is not connected gets the address of the response: it may have moved since
+/// the last metadata, which is not refreshed for it. Returns the broker's id; `None` if there is no such broker: a negative
 /// id, an empty host, or a port that is none.
 pub(super) fn add_node(
     ctx: &mut Ctx<'_>,
@@ -171,13 +172,15 @@ pub(super) fn add_node(
     if node.0 < 0 || host.is_empty() {
         return None;
     }
-    if cluster.node(node).is_none() {
-        let info = NodeInfo {
-            host: host.to_owned(),
-            port,
-            rack: rack.map(str::to_owned),
-        };
-        cluster.add_node(ctx, node, info);
+    let known = cluster.node(node);
+    let is_same = known.is_some_and(|info| info.host == host && info.port == port);
+    let is_up = known.is_some() && ctx.connections.is_up(BrokerKey::general(node));
+    if !is_same && !is_up {
+        let rack = rack
+            .map(str::to_owned)
+            .or_else(|| known.and_then(|info| info.rack.clone()));
+        let host = host.to_owned();
+        cluster.add_node(ctx, node, NodeInfo { host, port, rack });
     }
     Some(node)
 }

@@ -225,9 +225,14 @@ impl Cluster {
         true
     }
 
-    /// Adds a broker or changes its address.
+    /// Adds a broker or changes its address. Managers are notified of the topics that a new broker leads: the next metadata
+    /// finds it known.
     pub fn add_node(&mut self, ctx: &mut Ctx<'_>, id: NodeId, info: NodeInfo) {
+        let is_new = self.node(id).is_none();
         self.brokers.add(ctx, id, info);
+        if is_new {
+            self.announce_led_by(&BTreeSet::from([id]));
+        }
     }
 
     fn on_news(&mut self, name: Arc<str>) {

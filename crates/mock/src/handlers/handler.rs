@@ -3,6 +3,7 @@
 use ottla_protocol::{ApiKey, DecodeError, ErrorCode, Frame, Message, Reader, Request};
 
 use crate::cluster::Cluster;
+use crate::history::ServedRequest;
 use crate::request::{CloseReason, Context};
 
 /// The outcome of a request, with its encoded response.
@@ -84,6 +85,13 @@ fn serve<H: Handler>(
         Ok(request) => request,
         Err(error) => return Served::Close(CloseReason::Malformed(error)),
     };
+    cluster.state.history.requests.push(|| ServedRequest {
+        api: context.api,
+        broker: context.broker,
+        connection: context.connection,
+        correlation_id: context.correlation_id,
+        is_executed: refusal.is_none(),
+    });
     let answer = match (refusal, context.error_after) {
         (None, None) => H::handle(cluster, context, request),
         (Some(error), _) => H::refuse(cluster, context, request, error),

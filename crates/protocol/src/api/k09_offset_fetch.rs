@@ -105,6 +105,9 @@ impl OffsetFetchRequest {
     /// The first version that can wait for open transactions (KIP-447).
     pub const STABLE_OFFSETS_SINCE: i16 = 7;
 
+    /// The first version that returns all partitions of a group (KIP-88).
+    pub const ALL_PARTITIONS_SINCE: i16 = 2;
+
     /// The first version with a list of groups (KIP-709).
     pub const GROUP_LIST_SINCE: i16 = 8;
 

@@ -1,6 +1,7 @@
 //! The invariants of a world. Checkers use the events of the application, the requests sent and the logs; they do not
 //! depend on the client's implementation.
 
+mod admin;
 mod consumed;
 mod fencing;
 mod groups;
@@ -12,6 +13,9 @@ mod statistics;
 mod tp;
 mod transactions;
 
+pub(crate) use admin::{
+    AdminCalls, Call, Change, Claim, Facts, Outcome as AdminOutcome, Part, Resource, ResourceKind, Row, outcome_of,
+};
 pub(crate) use consumed::{Consumed, Expect};
 pub(crate) use fencing::Fencing;
 pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset};
@@ -33,6 +37,7 @@ pub(crate) struct Checker {
     pub(crate) transactions: Transactions,
     pub(crate) reports: Reports,
     pub(crate) fencing: Fencing,
+    pub(crate) admin: AdminCalls,
     violation: Option<String>,
 }
 

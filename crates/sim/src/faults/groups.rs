@@ -75,14 +75,24 @@ pub(super) fn any_group(faults: &mut Faults, world: &mut World) -> String {
 
 pub(super) fn move_coordinator(faults: &mut Faults, world: &mut World) {
     let group = any_group(faults, world);
+    move_coordinator_of(faults, world, &group);
+}
+
+/// Moves a group to any broker.
+pub(super) fn move_coordinator_of(faults: &mut Faults, world: &mut World, group: &str) {
     let ids: Vec<BrokerId> = world.cluster.broker_ids().collect();
     let broker = faults.rng.pick(&ids);
     trace!(world.trace, "FAULT {group} gets coordinator {broker}");
-    world.cluster.set_coordinator(CoordinatorKind::Group, &group, broker);
+    world.cluster.set_coordinator(CoordinatorKind::Group, group, broker);
 }
 
 pub(super) fn block_coordinator(faults: &mut Faults, world: &mut World) {
     let group = any_group(faults, world);
+    block_coordinator_of(faults, world, group);
+}
+
+/// Makes the coordinator of a group answer with an error for a while.
+pub(super) fn block_coordinator_of(faults: &mut Faults, world: &mut World, group: String) {
     let error = faults
         .rng
         .pick(&[E::COORDINATOR_LOAD_IN_PROGRESS, E::COORDINATOR_NOT_AVAILABLE]);

@@ -1,5 +1,6 @@
 //! Faults, except those of the network: their frequencies are drawn per world, their details when they occur.
 
+mod admin;
 mod brokers;
 mod groups;
 mod requests;
@@ -11,6 +12,7 @@ mod transactions;
 pub(crate) use state::Faults;
 
 use crate::event::{FaultEvent, WorldEvent};
+use crate::faults::admin::{heal_admin, start_admin_faults, strike_admin};
 use crate::faults::brokers::{
     change_replication_delay, close_connections_of_one, cut_broker_off, depose_leader, elect, elect_uncleanly,
     freeze_broker, freeze_metadata, half_close, heal_brokers, move_broker, move_controller, move_leader,
@@ -37,6 +39,7 @@ pub(crate) fn start_faults(faults: &mut Faults, world: &mut World) {
     start_group_faults(faults, world);
     start_transaction_faults(faults, world);
     start_sasl_faults(faults, world);
+    start_admin_faults(faults, world);
 }
 
 pub(super) fn next_strike(faults: &mut Faults, world: &mut World, kind: FaultKind, mean_us: u64) {
@@ -71,6 +74,7 @@ pub(crate) fn on_fault(faults: &mut Faults, world: &mut World, event: FaultEvent
         FaultEvent::StrikeTransaction(kind, mean_us) => strike_transaction(faults, world, kind, mean_us),
         FaultEvent::EndBlock(kind, key) => end_block(world, kind, &key),
         FaultEvent::StrikeSasl(kind, mean_us) => strike_sasl(faults, world, kind, mean_us),
+        FaultEvent::StrikeAdmin(kind, mean_us) => strike_admin(faults, world, kind, mean_us),
         FaultEvent::RestoreUser(client) => restore_user(world, client),
         FaultEvent::SetLogin(client) => set_login(world, client),
         FaultEvent::EndTopicError(topic) => {
@@ -124,6 +128,7 @@ pub(crate) fn heal(faults: &mut Faults, world: &mut World) {
     heal_groups(world);
     heal_transactions(world);
     heal_sasl(world);
+    heal_admin(world);
 }
 
 pub(super) fn set_a_clock(faults: &mut Faults, world: &mut World) -> bool {

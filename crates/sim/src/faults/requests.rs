@@ -130,13 +130,18 @@ pub(super) fn push_delay_on(faults: &mut Faults, world: &mut World, api: ApiKey)
 
 pub(super) fn throttle(faults: &mut Faults, world: &mut World) -> bool {
     let api = any_api(faults, world);
+    throttle_api(faults, world, api);
+    true
+}
+
+/// Throttles the responses of an API for a while.
+pub(super) fn throttle_api(faults: &mut Faults, world: &mut World, api: ApiKey) {
     let millis = faults.rng.spread(1, 5000) as i32;
     trace!(world.trace, "FAULT {api} is throttled by {millis} ms");
     world.cluster.set_throttle_ms(api, millis);
     faults.throttled.push(api);
     let outage = faults.outage_us(world);
     world.after_us(outage, WorldEvent::Fault(FaultEvent::EndThrottle(api)));
-    true
 }
 
 pub(super) fn fail_producer_requests(faults: &mut Faults, world: &mut World) -> bool {

@@ -1,5 +1,6 @@
 //! The plan of a world: drawn from its seed before anything happens.
 
+mod admin;
 mod application;
 mod consumer;
 mod faults;
@@ -15,6 +16,7 @@ mod topics;
 mod transactions;
 mod world;
 
+pub(crate) use admin::{AdminFault, AdminPlan};
 pub(crate) use consumer::ConsumerPlan;
 pub(crate) use faults::{FaultKind, GroupFault, TransactionFault};
 pub(crate) use group::{CommitMode, GroupProtocol, GroupsPlan, MemberPlan};

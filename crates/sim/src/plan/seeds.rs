@@ -12,6 +12,10 @@ const TLS_BLOCKS: [u64; 4] = [2, 15, 23, 24];
 const SASL_CYCLE: u64 = 43;
 const SASL_BLOCKS: [u64; 6] = [6, 10, 23, 28, 33, 38];
 
+/// Likewise, those with admin calls.
+const ADMIN_CYCLE: u64 = 53;
+const ADMIN_BLOCKS: [u64; 8] = [5, 8, 15, 22, 26, 31, 39, 48];
+
 /// Returns the block of a seed.
 pub(crate) fn block_of(seed: u64) -> u64 {
     seed / SEEDS_A_BLOCK % BLOCKS
@@ -25,4 +29,9 @@ pub(crate) fn has_tls(seed: u64) -> bool {
 /// Returns true for seeds of worlds with SASL.
 pub(crate) fn has_sasl(seed: u64) -> bool {
     SASL_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % SASL_CYCLE))
+}
+
+/// Returns true for seeds of worlds with admin calls.
+pub(crate) fn has_admin(seed: u64) -> bool {
+    ADMIN_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % ADMIN_CYCLE))
 }

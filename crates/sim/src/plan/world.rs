@@ -3,6 +3,7 @@
 use ottla_mock::ClusterConfig;
 use ottla_protocol::ApiKey;
 
+use super::admin::AdminPlan;
 use super::application::ApplicationPlan;
 use super::consumer::ConsumerPlan;
 use super::faults::FaultPlan;
@@ -38,6 +39,7 @@ pub(crate) struct Plan {
     pub(crate) statistics: StatisticsPlan,
     pub(crate) tls: Option<TlsPlan>,
     pub(crate) sasl: Option<SaslPlan>,
+    pub(crate) admin: Option<AdminPlan>,
     /// The duration of the faults.
     pub(crate) fault_phase_us: u64,
     /// The longest time to settle after the faults.
@@ -101,6 +103,10 @@ const FIRST_OFFSET_FETCH_WITH_EPOCHS: i16 = 5;
 const FIRST_INIT_PRODUCER_ID_WITH_EPOCHS: i16 = 3;
 /// The first OffsetFetch that waits for the offsets of transactions that are ending (KIP-447).
 const FIRST_OFFSET_FETCH_OF_STABLE_OFFSETS: i16 = 7;
+/// The first version of Metadata with the controller.
+const FIRST_METADATA_WITH_CONTROLLER: i16 = 1;
+/// The first version of Metadata with which clients can request a topic without creating it (KIP-204).
+const FIRST_METADATA_WITHOUT_CREATION: i16 = 4;
 /// The blocks of seeds of worlds in which groups read logs that may be truncated.
 const CUT_BLOCKS: [u64; 2] = [2, 3];
 /// The block of seeds of worlds with slow applications in groups, with deep queues behind them.
@@ -158,6 +164,7 @@ impl Plan {
             plan.add_transactions(seed, &mut SeededRng::of(seed, 40));
         }
         plan.add_sasl(seed);
+        plan.add_admin();
         plan
     }
 
@@ -234,6 +241,7 @@ impl Plan {
             statistics: StatisticsPlan::draw(seed),
             tls,
             sasl: None,
+            admin: AdminPlan::draw(seed),
             fault_phase_us,
             settle_us,
         };
@@ -247,6 +255,19 @@ impl Plan {
                 .extend([(ApiKey::PRODUCE, produce), (ApiKey::INIT_PRODUCER_ID, -1)]);
         }
         plan
+    }
+
+    /// Adds the versions of admin requests, in some worlds.
+    fn add_admin(&mut self) {
+        let Some(admin) = &self.admin else { return };
+        self.versions.extend(admin.versions.iter().copied());
+        // Brokers with admin requests return the controller (KIP-4).
+        let metadata = self.versions.iter_mut().filter(|(api, _)| *api == ApiKey::METADATA);
+        metadata.for_each(|(_, version)| *version = (*version).max(FIRST_METADATA_WITH_CONTROLLER));
+        if !self.supports(ApiKey::METADATA, FIRST_METADATA_WITHOUT_CREATION) {
+            // A request for the leaders of a topic would create it.
+            self.cluster.auto_create_topics = false;
+        }
     }
 
     /// Makes brokers authenticate clients, in some worlds.

@@ -1,5 +1,6 @@
 //! Applications: their calls, and their polling.
 
+mod admin;
 mod consumer;
 mod group;
 mod processor_loop;
@@ -8,6 +9,7 @@ mod queues;
 mod reader;
 mod transactions;
 
+pub(crate) use admin::{AdminCaller, AdminWorkload, begin_last_calls, caller_turn, callers_wait_for};
 pub(crate) use consumer::ConsumerWorkload;
 pub(crate) use group::MemberWorkload;
 pub(crate) use processor_loop::LoopWorkload;

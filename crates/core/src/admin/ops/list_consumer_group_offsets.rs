@@ -129,6 +129,12 @@ impl Operation for ListConsumerGroupOffsets {
                 "the broker cannot require stable offsets (KIP-447): that requires Kafka 2.5",
             ));
         }
+        let lists_all = keys.iter().any(|group| self.partitions(group).is_none());
+        if lists_all && version < OffsetFetchRequest::ALL_PARTITIONS_SINCE {
+            return Err(unsupported(
+                "the broker cannot list all offsets of a group (KIP-88): that requires Kafka 0.10.2",
+            ));
+        }
         let mut request = OffsetFetchRequest {
             require_stable,
             ..Default::default()
