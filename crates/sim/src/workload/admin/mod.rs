@@ -370,7 +370,7 @@ impl AdminCaller {
             None => false,
             Some(_) if row.must_fail => false,
             Some(error) => {
-                !row.accepts.contains(&error.code) && !(is_old && error.code == ErrorCode::L_UNSUPPORTED_FEATURE)
+                !(row.accepts.contains(&error.code) || is_old && error.code == ErrorCode::L_UNSUPPORTED_FEATURE)
             }
         });
         let failed = failed.map(|(_, (key, error))| (key.clone(), error.clone())).next();

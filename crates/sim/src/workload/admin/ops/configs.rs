@@ -27,7 +27,7 @@ fn changes_of(topic: &Resource, changes: Vec<ConfigChange>) -> ConfigChanges {
 pub(in super::super) fn replace(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
     let chosen = d.existing(ResourceKind::Topic, 2);
     let (calls, rows): (Vec<_>, Vec<_>) = chosen.iter().map(|(topic, facts)| replacement(d, topic, facts)).unzip();
-    (!calls.is_empty()).then(|| Ask::boxed(AlterConfigs(calls), rows, read_results))?
+    (!calls.is_empty()).then(|| Ask::boxed(AlterConfigs(calls), rows, |found, world| read_results(found, world)))?
 }
 
 fn replacement(d: &mut Draw<'_>, topic: &Resource, facts: &Facts) -> (ConfigChanges, Row) {
@@ -73,7 +73,11 @@ fn key(topic: &str) -> String {
 pub(in super::super) fn change_some(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
     let chosen = d.existing(ResourceKind::Topic, 2);
     let (calls, rows): (Vec<_>, Vec<_>) = chosen.iter().map(|(topic, facts)| single(d, topic, facts)).unzip();
-    (!calls.is_empty()).then(|| Ask::boxed(IncrementalAlterConfigs(calls), rows, read_results))?
+    (!calls.is_empty()).then(|| {
+        Ask::boxed(IncrementalAlterConfigs(calls), rows, |found, world| {
+            read_results(found, world)
+        })
+    })?
 }
 
 fn single(d: &mut Draw<'_>, topic: &Resource, facts: &Facts) -> (ConfigChanges, Row) {
@@ -119,7 +123,7 @@ fn single(d: &mut Draw<'_>, topic: &Resource, facts: &Facts) -> (ConfigChanges, 
     (changes_of(topic, ops.collect()), row_of(topic, facts, changes))
 }
 
-fn read_results(results: &Vec<ResourceResult>, _: &World) -> Answer {
+fn read_results(results: &[ResourceResult], _: &World) -> Answer {
     let rows = results
         .iter()
         .map(|r| (format!("{} {}", r.kind.0, r.name), r.error.clone()));

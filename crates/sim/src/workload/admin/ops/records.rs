@@ -40,7 +40,7 @@ pub(in super::super) fn delete(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
             rows.push(impossible(format!("{} {NO_PARTITION}", topic.name), &topic, &facts));
         }
     }
-    (!before.is_empty()).then(|| Ask::boxed(DeleteRecords(before), rows, read_deleted))?
+    (!before.is_empty()).then(|| Ask::boxed(DeleteRecords(before), rows, |found, world| read_deleted(found, world)))?
 }
 
 fn deletion(d: &mut Draw<'_>, topic: &Resource, facts: &Facts, partition: i32) -> (i64, Row) {
@@ -106,7 +106,7 @@ pub(super) fn error_of(code: ErrorCode) -> Option<Error> {
     })
 }
 
-fn read_deleted(found: &Vec<PartitionOffset>, _: &World) -> Answer {
+fn read_deleted(found: &[PartitionOffset], _: &World) -> Answer {
     let low = |row: &&PartitionOffset| row.error == ErrorCode::NO_ERROR;
     let claims = found.iter().filter(low).map(|row| {
         let fact = format!("start {}", row.tp.partition);

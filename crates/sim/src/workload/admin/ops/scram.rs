@@ -69,7 +69,9 @@ fn alteration(d: &mut Draw<'_>, user: &Resource, facts: &Facts) -> (ScramAlterat
 pub(in super::super) fn describe(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
     let users = d.any(ResourceKind::User, 3);
     if users.is_empty() || d.rng.hit(0.2) {
-        return Ask::boxed(DescribeUserScramCredentials::default(), Vec::new(), read_all);
+        return Ask::boxed(DescribeUserScramCredentials::default(), Vec::new(), |found, world| {
+            read_all(found, world)
+        });
     }
     let rows = users.iter().map(|user| Row {
         accepts: &[ErrorCode::RESOURCE_NOT_FOUND],
@@ -88,7 +90,7 @@ pub(in super::super) fn describe(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
 }
 
 /// Reads the credentials of all users: those that are not listed have none.
-fn read_all(found: &Vec<UserScramCredentials>, world: &World) -> Answer {
+fn read_all(found: &[UserScramCredentials], world: &World) -> Answer {
     let all = world.check.admin.all(ResourceKind::User);
     let claims = all.map(|user| {
         let listed = found.iter().find(|row| row.user == user.name).and_then(description);

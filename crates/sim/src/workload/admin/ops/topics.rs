@@ -18,7 +18,7 @@ const PARTITIONS_MAX: u64 = 6;
 pub(in super::super) fn create(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
     let chosen = d.free(ResourceKind::Topic, 3);
     let (topics, rows): (Vec<_>, Vec<_>) = chosen.iter().map(|(topic, facts)| new_topic(d, topic, facts)).unzip();
-    (!topics.is_empty()).then(|| Ask::boxed(CreateTopics(topics), rows, read_results))?
+    (!topics.is_empty()).then(|| Ask::boxed(CreateTopics(topics), rows, |found, world| read_results(found, world)))?
 }
 
 fn new_topic(d: &mut Draw<'_>, topic: &Resource, facts: &Facts) -> (NewTopic, Row) {
@@ -58,7 +58,7 @@ fn new_topic(d: &mut Draw<'_>, topic: &Resource, facts: &Facts) -> (NewTopic, Ro
     (new, row(&topic.name, changes))
 }
 
-fn read_results(results: &Vec<TopicResult>, _: &World) -> Answer {
+fn read_results(results: &[TopicResult], _: &World) -> Answer {
     let rows = results.iter().map(|result| (result.name.clone(), result.error.clone()));
     Answer {
         rows: rows.collect(),
@@ -78,7 +78,11 @@ pub(in super::super) fn grow(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
         .iter()
         .map(|(topic, facts)| new_partitions(d, topic, facts))
         .unzip();
-    (!topics.is_empty()).then(|| Ask::boxed(CreatePartitions(topics), rows, read_results))?
+    (!topics.is_empty()).then(|| {
+        Ask::boxed(CreatePartitions(topics), rows, |found, world| {
+            read_results(found, world)
+        })
+    })?
 }
 
 fn new_partitions(d: &mut Draw<'_>, topic: &Resource, facts: &Facts) -> (NewPartitions, Row) {
@@ -109,7 +113,7 @@ pub(in super::super) fn delete(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
     });
     let rows: Vec<Row> = rows.collect();
     let names = chosen.iter().map(|(topic, _)| topic.name.clone()).collect();
-    (!chosen.is_empty()).then(|| Ask::boxed(DeleteTopics(names), rows, read_results))?
+    (!chosen.is_empty()).then(|| Ask::boxed(DeleteTopics(names), rows, |found, world| read_results(found, world)))?
 }
 
 /// Describes topics.
