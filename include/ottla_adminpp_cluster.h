@@ -352,9 +352,10 @@ class ClusterCalls : public Admin {
                 return describe_log_dirs(brokers, TopicPartitions(), options);
         }
 
-        Call<Results<int32_t, std::vector<LogDir>>> describe_log_dirs(const std::vector<int32_t> &brokers,
-                                                                      const TopicPartitions &partitions,
-                                                                      const Options &options = Options()) const {
+        Call<Results<int32_t, std::vector<LogDir>>>
+        describe_log_dirs(const std::vector<int32_t> &brokers,
+                          const TopicPartitions &partitions,
+                          const Options &options = Options()) const {
                 typedef Results<int32_t, std::vector<LogDir>> Described;
                 detail::List list = detail::list(partitions);
                 return begin<Described>(

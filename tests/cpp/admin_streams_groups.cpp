@@ -25,7 +25,7 @@ using ottla::admin::StreamsGroupDescription;
         VALUE(size_t, name##_count, object, 1)                                                     \
         BY_INDEX(const char *, name, object, value)
 
-/** An address that the functions of an object ignore; `number` tells lists of the same type apart. */
+/** An address that the functions of an object ignore; `number` distinguishes lists of the same type. */
 template <class T>
 const T *object(int number = 0) {
         static char bytes[8];
