@@ -516,8 +516,7 @@ class Admin {
                                     all.groups.push_back(group);
                             }
                             auto errors = rd_kafka_ListConsumerGroups_result_errors(result, &cnt);
-                            for (size_t i = 0; i < cnt; i++)
-                                    all.errors.push_back(detail::error(errors[i]));
+                            all.errors  = detail::errors(errors, cnt);
                             return all;
                     },
                     limit);

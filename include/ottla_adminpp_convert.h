@@ -47,6 +47,13 @@ inline Error owned_error(rd_kafka_error_t *from) {
         return copy;
 }
 
+inline std::vector<Error> errors(const rd_kafka_error_t **from, size_t cnt) {
+        std::vector<Error> errors;
+        for (size_t i = 0; i < cnt; i++)
+                errors.push_back(error(from[i]));
+        return errors;
+}
+
 inline Error invalid(const std::string &text) {
         return Error(RdKafka::ERR__INVALID_ARG, text);
 }
@@ -269,6 +276,17 @@ inline Result<Results<TopicPartition, None>> only_group(const rd_kafka_group_res
         return results;
 }
 
+inline MemberDescription member(const rd_kafka_MemberDescription_t *from) {
+        MemberDescription member;
+        member.client_id         = text(rd_kafka_MemberDescription_client_id(from));
+        member.group_instance_id = text(rd_kafka_MemberDescription_group_instance_id(from));
+        member.member_id         = text(rd_kafka_MemberDescription_consumer_id(from));
+        member.host              = text(rd_kafka_MemberDescription_host(from));
+        member.assignment        = partitions(rd_kafka_MemberDescription_assignment(from));
+        member.target_assignment = partitions(rd_kafka_MemberDescription_target_assignment(from));
+        return member;
+}
+
 inline ConsumerGroupDescription group(const rd_kafka_ConsumerGroupDescription_t *from) {
         ConsumerGroupDescription group;
         size_t cnt;
@@ -281,17 +299,8 @@ inline ConsumerGroupDescription group(const rd_kafka_ConsumerGroupDescription_t 
         const rd_kafka_AclOperation_t *allowed =
             rd_kafka_ConsumerGroupDescription_authorized_operations(from, &cnt);
         group.authorized_operations = operations(allowed, cnt);
-        for (size_t i = 0; i < rd_kafka_ConsumerGroupDescription_member_count(from); i++) {
-                const rd_kafka_MemberDescription_t *m = rd_kafka_ConsumerGroupDescription_member(from, i);
-                MemberDescription member;
-                member.client_id         = text(rd_kafka_MemberDescription_client_id(m));
-                member.group_instance_id = text(rd_kafka_MemberDescription_group_instance_id(m));
-                member.member_id         = text(rd_kafka_MemberDescription_consumer_id(m));
-                member.host              = text(rd_kafka_MemberDescription_host(m));
-                member.assignment        = partitions(rd_kafka_MemberDescription_assignment(m));
-                member.target_assignment = partitions(rd_kafka_MemberDescription_target_assignment(m));
-                group.members.push_back(std::move(member));
-        }
+        for (size_t i = 0; i < rd_kafka_ConsumerGroupDescription_member_count(from); i++)
+                group.members.push_back(member(rd_kafka_ConsumerGroupDescription_member(from, i)));
         return group;
 }
 
