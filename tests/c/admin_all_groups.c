@@ -353,7 +353,8 @@ static void describe_share_groups(void) {
         CHECK(rd_kafka_ShareGroupDescription_error(groups[0]) == NULL);
         CHECK_INT(rd_kafka_ShareGroupDescription_state(groups[0]), RD_KAFKA_GROUP_STATE_EMPTY);
         CHECK_INT(rd_kafka_ShareGroupDescription_group_epoch(groups[0]), 1);
-        CHECK_INT(rd_kafka_ShareGroupDescription_assignment_epoch(groups[0]), 1);
+        /* No member has ever had an assignment. */
+        CHECK_INT(rd_kafka_ShareGroupDescription_assignment_epoch(groups[0]), 0);
         CHECK_STR(rd_kafka_ShareGroupDescription_assignor(groups[0]), "simple");
         CHECK(rd_kafka_Node_id(rd_kafka_ShareGroupDescription_coordinator(groups[0])) > 0);
         CHECK(rd_kafka_ShareGroupDescription_authorized_operations(groups[0], &cnt) != NULL);
