@@ -242,7 +242,7 @@ mod tests {
             });
             let texts = texts.collect();
             libc::free(ids.cast());
-            (code, texts)
+            (ErrorCode(code), texts)
         }
     }
 
