@@ -5,7 +5,7 @@
  *
  * rdkafka_mock.h: mock clusters, brokers inside the process for demos and tests.
  *
- * There are two ways to get one:
+ * docs/TESTING.md has a complete test. There are two ways to get one:
  *
  * - The property `test.mock.num.brokers` of a client: the client starts that number of brokers and
  *   takes them as its `bootstrap.servers`. They end with the client.

@@ -99,6 +99,11 @@ pub use coverage::Coverage;
 pub use regressions::REGRESSIONS;
 pub use trace::TraceSink;
 
+/// Runs the programs in Rust of the document.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/TESTING.md")]
+struct TestingDocument;
+
 use std::sync::Arc;
 
 use plan::Plan;

@@ -334,10 +334,7 @@ mod tests {
             let (ids, lists) = (std::ptr::null(), std::ptr::null());
             rd_kafka_mock_sharegroup_target_assignment(&raw const cluster, c"g".as_ptr(), ids, lists, 0);
         }
-        let (_, assigned) = heartbeat(&cluster, "b", epoch);
-        assert!(
-            assigned.is_some_and(|partitions| partitions.len() > 1),
-            "the assignor's"
-        );
+        let (returned, _) = heartbeat(&cluster, "b", epoch);
+        assert!(returned > epoch, "the assignor computes another assignment");
     }
 }
