@@ -94,15 +94,15 @@ mod wire_observer;
 mod workload;
 mod world;
 
-pub use canary::Canary;
-pub use coverage::Coverage;
-pub use regressions::REGRESSIONS;
-pub use trace::TraceSink;
-
 /// Runs the programs in Rust of the document.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/TESTING.md")]
 struct TestingDocument;
+
+pub use canary::Canary;
+pub use coverage::Coverage;
+pub use regressions::REGRESSIONS;
+pub use trace::TraceSink;
 
 use std::sync::Arc;
 
