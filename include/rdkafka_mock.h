@@ -5,7 +5,7 @@
  *
  * rdkafka_mock.h: mock clusters, brokers inside the process for demos and tests.
  *
- * There are two ways to get one:
+ * docs/TESTING.md has a complete test. There are two ways to get one:
  *
  * - The property `test.mock.num.brokers` of a client: the client starts that number of brokers and
  *   takes them as its `bootstrap.servers`. They end with the client.
@@ -564,8 +564,9 @@ rd_kafka_mock_set_group_consumer_heartbeat_interval_ms(rd_kafka_mock_cluster_t *
 /* ==========================================================================
  *  SHARE GROUPS (KIP-932)
  *
- *  The brokers have no coordinator of share groups yet. The settings below are stored for it and have
- *  no effect. The last two functions fail with RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED.
+ *  The brokers serve share groups as those of Kafka 4.3 do. Settings apply to all groups, from the next
+ *  request on; record locks and sessions that have begun keep their ends. The settings of one group,
+ *  which IncrementalAlterConfigs changes, take precedence.
  *
  *  Numbers are at least 1, unless the comment says otherwise; other values are refused with
  *  RD_KAFKA_RESP_ERR__INVALID_ARG in rd_kafka_last_error(). Defaults are those of Kafka's brokers.
@@ -618,8 +619,15 @@ rd_kafka_mock_sharegroup_set_auto_offset_reset(rd_kafka_mock_cluster_t *mcluster
                                                int auto_offset_reset);
 
 /**
- * Would set the target assignment of a share group. rd_kafka_last_error() is
- * RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED.
+ * Sets the target assignment of a share group in place of its assignor's. Members that are not named
+ * get no partition. Topics and partitions that do not exist are left out. Applies with the next
+ * heartbeat of each member, also to a group that is created later.
+ *
+ * @param member_ids   The ids of the members.
+ * @param assignments  The partitions of each member, in the same order. Offsets are ignored.
+ * @param member_cnt   The number of members; with 0 the group returns to its assignor.
+ *
+ * rd_kafka_last_error(): RD_KAFKA_RESP_ERR__INVALID_ARG for an array, id or list that is NULL.
  */
 RD_EXPORT void
 rd_kafka_mock_sharegroup_target_assignment(rd_kafka_mock_cluster_t *mcluster,
@@ -629,10 +637,14 @@ rd_kafka_mock_sharegroup_target_assignment(rd_kafka_mock_cluster_t *mcluster,
                                            size_t member_cnt);
 
 /**
- * Would return the members of a share group. Sets `*member_ids_out` to NULL and `*member_cnt_out` to
- * 0.
+ * Returns the members of a share group, by ascending id.
  *
- * @return RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED.
+ * @param member_ids_out  Receives an array of texts. The caller frees each text and the array with
+ *                        free(). NULL for a group without members and for errors.
+ * @param member_cnt_out  Receives the number of members.
+ *
+ * @return RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND if there is no share group with this id,
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG for NULL, RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE without memory.
  */
 RD_EXPORT rd_kafka_resp_err_t
 rd_kafka_mock_sharegroup_get_member_ids(rd_kafka_mock_cluster_t *mcluster,

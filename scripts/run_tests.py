@@ -292,8 +292,8 @@ SIM_WORLDS = 600
 
 def sim():
     """Runs the simulator: worlds from fixed seeds, worlds that failed in the past, and every deliberate bug, which the
-    checks must detect."""
-    status, output = execute([CARGO, "build", "-q", "--profile", "sim", "-p", "ottla-sim"], 900)
+    checks must detect; and the application of docs/TESTING.md."""
+    status, output = execute([CARGO, "build", "-q", "--profile", "sim", "-p", "ottla-sim", "--bins", "--examples"], 900)
     if status != 0:
         return Result(0, 1, output)
     program = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target") / "sim" / "ottla-sim"
@@ -302,6 +302,7 @@ def sim():
     for options in (["--seeds", str(SIM_WORLDS)], ["--regressions"], ["--canaries"]):
         status, output = execute([str(program), *options, *jobs], 300)
         total.add(Result(int(status == 0), int(status != 0), f"ottla-sim {' '.join(options)}\n{output}\n"))
+    total.add(python_tests("tests/sim")())
     return total
 
 

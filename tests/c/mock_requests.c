@@ -139,21 +139,46 @@ static void settings_of_share_groups_are_checked(void) {
         mock_end(m);
 }
 
-static void functions_of_share_groups_are_not_implemented(void) {
+static void target_assignments_of_share_groups_are_checked(void) {
+        struct mock m                          = mock_start(1);
+        const char *ids[]                      = {"a", NULL};
+        rd_kafka_topic_partition_list_t *lists[] = {rd_kafka_topic_partition_list_new(1), NULL};
+
+        rd_kafka_topic_partition_list_add(lists[0], "t", 0);
+        rd_kafka_mock_sharegroup_target_assignment(m.cluster, "g", ids, lists, 1);
+        CHECK_OK(rd_kafka_last_error());
+        rd_kafka_mock_sharegroup_target_assignment(m.cluster, "g", NULL, NULL, 0);
+        CHECK_OK(rd_kafka_last_error());
+
+        rd_kafka_mock_sharegroup_target_assignment(m.cluster, "g", ids, lists, 2);
+        CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        rd_kafka_mock_sharegroup_target_assignment(m.cluster, "g", NULL, lists, 1);
+        CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        rd_kafka_mock_sharegroup_target_assignment(m.cluster, "g", ids, NULL, 1);
+        CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        rd_kafka_mock_sharegroup_target_assignment(m.cluster, NULL, ids, lists, 1);
+        CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        rd_kafka_mock_sharegroup_target_assignment(NULL, "g", ids, lists, 1);
+        CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__INVALID_ARG);
+        rd_kafka_topic_partition_list_destroy(lists[0]);
+        mock_end(m);
+}
+
+static void members_of_an_unknown_share_group_are_not_found(void) {
         struct mock m = mock_start(1);
         char **ids    = (char **)&m;
         size_t cnt    = 5;
 
-        rd_kafka_mock_sharegroup_target_assignment(m.cluster, "g", NULL, NULL, 0);
-        CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED);
         CHECK_ERR(rd_kafka_mock_sharegroup_get_member_ids(m.cluster, "g", &ids, &cnt),
-                  RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED);
+                  RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND);
         CHECK(ids == NULL);
         CHECK_INT(cnt, 0);
         CHECK_ERR(rd_kafka_mock_sharegroup_get_member_ids(NULL, "g", &ids, &cnt),
                   RD_KAFKA_RESP_ERR__INVALID_ARG);
+        CHECK_ERR(rd_kafka_mock_sharegroup_get_member_ids(m.cluster, NULL, &ids, &cnt),
+                  RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(rd_kafka_mock_sharegroup_get_member_ids(m.cluster, "g", NULL, NULL),
-                  RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED);
+                  RD_KAFKA_RESP_ERR__INVALID_ARG);
         mock_end(m);
 }
 
@@ -163,6 +188,7 @@ int main(void) {
         RUN(refused_requests_are_logged);
         RUN(client_pushes_the_requested_metrics);
         RUN(settings_of_share_groups_are_checked);
-        RUN(functions_of_share_groups_are_not_implemented);
+        RUN(target_assignments_of_share_groups_are_checked);
+        RUN(members_of_an_unknown_share_group_are_not_found);
         return test_end();
 }

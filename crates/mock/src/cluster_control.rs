@@ -594,8 +594,8 @@ impl Cluster {
     }
 
     /// Sets the target assignment of a group of the consumer protocol or of a share group in place of its assignor's; `None`
-    /// returns to the assignor. Topics and partitions that do not exist are left out. Applies with the next heartbeat of a member, also
-    /// to a group that is created later.
+    /// returns to the assignor. Topics and partitions that do not exist are left out. Applies with the next heartbeat of a
+    /// member, also to a group that is created later.
     pub fn set_target_assignment(&mut self, group: &str, target: Option<TargetAssignment>) {
         self.state.target_assignments.set(group, target);
     }

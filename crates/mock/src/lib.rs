@@ -2,7 +2,8 @@
 //!
 //! [`Cluster`] is a whole cluster as a state machine: a function of requests and time, without I/O, for tests on virtual
 //! time. [`EmbeddedCluster`] runs one in a thread behind TCP sockets of this machine. Both behave as Kafka 4.x brokers do,
-//! error codes included. Each file under `handlers/` describes its API and lists its omissions.
+//! error codes included. Each file under `handlers/` describes its API and lists its omissions. `docs/TESTING.md` is the guide
+//! for tests of applications.
 //!
 //! # A test of an application
 //!

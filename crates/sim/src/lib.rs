@@ -109,6 +109,11 @@ mod wire_observer;
 mod workload;
 mod world;
 
+/// Runs the programs in Rust of the document.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/TESTING.md")]
+struct TestingDocument;
+
 pub use canary::Canary;
 pub use coverage::Coverage;
 pub use outcome::Outcome;

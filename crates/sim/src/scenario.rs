@@ -1,5 +1,5 @@
 //! Worlds for applications: an application's own logic runs in simulated worlds with the faults of this simulator, and
-//! invariants of its own check the result.
+//! invariants of its own check the result. `docs/TESTING.md` introduces them.
 //!
 //! A [`Scenario`] has topics, processes and invariants. A process has a consumer, a producer, or both, and a closure that is
 //! its logic. The simulator calls the closure again and again in virtual time; each call is a [`Turn`], in which the process

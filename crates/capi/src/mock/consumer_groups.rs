@@ -26,7 +26,7 @@ unsafe impl Tagged for TargetAssignmentHandle {
 ///
 /// # Safety
 /// The arrays are NULL or valid for reads of `count` elements.
-unsafe fn members(
+pub(super) unsafe fn members(
     ids: *const *const c_char,
     assignments: *const *const PartitionList,
     count: usize,
