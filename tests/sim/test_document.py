@@ -35,8 +35,8 @@ class Simulation(unittest.TestCase):
 
 
 def shape(line):
-    """Returns a line without its numbers and its alignment."""
-    return " ".join(NUMBER.sub("0", line).split())
+    """Returns a line without its numbers, truth values and alignment."""
+    return " ".join(NUMBER.sub("0", line).replace("false", "true").split())
 
 
 if __name__ == "__main__":
