@@ -13,7 +13,7 @@ use crate::world::World;
 /// Describes the cluster.
 pub(in super::super) fn describe(d: &mut Draw<'_>) -> Option<Box<dyn Asked>> {
     let is_calm = d.is_calm;
-    Ask::boxed(DescribeCluster::default(), Vec::new(), move |found, world| {
+    Ask::boxed(DescribeCluster, Vec::new(), move |found, world| {
         let mut answer = Answer::of_claims(Vec::new());
         if let Some(problem) = problem(found, world, is_calm) {
             answer.problems.push(problem);
