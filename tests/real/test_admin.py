@@ -25,7 +25,8 @@ SUBSCRIBED, NO_SUCH_USER = 86, 91
 TIMED_OUT, UNKNOWN_PARTITION = -185, -190
 
 # Fenced soon, so that leaders change within seconds.
-CONFIG = {"broker.session.timeout.ms": 5000, "broker.heartbeat.interval.ms": 1000, "replica.lag.time.max.ms": 5000}
+CONFIG = {"broker.session.timeout.ms": 5000, "broker.heartbeat.interval.ms": 1000, "replica.lag.time.max.ms": 5000,
+          "delegation.token.secret.key": "secret of the brokers"}
 
 
 def listeners(_):
@@ -36,6 +37,11 @@ def listeners(_):
         **{f"{mechanism.lower()}.sasl.jaas.config": module for mechanism in sasl.SCRAM}})]
 
 
+def cluster():
+    """Returns the brokers of all tests of the admin API."""
+    return support.cluster(3, listeners=listeners, config=CONFIG, log_dirs=2)
+
+
 class OnKafka(unittest.TestCase):
     """Three brokers, and both clients on them."""
 
@@ -44,7 +50,7 @@ class OnKafka(unittest.TestCase):
         support.need_library()
         support.need_program("kcat")
         support.need_program("javac")
-        cls.kafka = support.cluster(3, listeners=listeners, config=CONFIG)
+        cls.kafka = cluster()
         cls.ours, cls.java = admin_calls.Ours(cls.kafka.bootstrap), admin_calls.Java(cls.kafka.bootstrap)
         cls.addClassCleanup(cls.end)
 
@@ -87,7 +93,7 @@ class OnKafka(unittest.TestCase):
 
     def tool(self, main_class, *arguments):
         """Returns the output of one of Kafka's tools."""
-        return kafka.tool(main_class, "--bootstrap-server", self.kafka.bootstrap, *arguments).decode()
+        return self.java.tool(main_class, "--bootstrap-server", self.kafka.bootstrap, *arguments)
 
 
 class Topics(OnKafka):
@@ -403,13 +409,10 @@ class Security(OnKafka):
         time.sleep(0.5)
         address = self.kafka.bootstrap_of("SASL")
         ours = admin_calls.Ours(address, "security.protocol=sasl_plaintext", *sasl.by_password("SCRAM-SHA-256", user, secret))
-        java = admin_calls.Java(address, "security.protocol=SASL_PLAINTEXT", "sasl.mechanism=SCRAM-SHA-256", (
-            f'sasl.jaas.config={sasl.MODULES}.scram.ScramLoginModule required username="{user}" password="{secret}";'))
         try:
-            self.check_denied(ours, java, topic, group)
+            self.check_denied(ours, self.java.user(address, user, secret), topic, group)
         finally:
             ours.close()
-            java.close()
 
     def check_denied(self, ours, java, topic, group):
         """Makes every call as a user without rights: the errors are those that Java gets."""

@@ -5,7 +5,6 @@ import time
 import unittest
 
 import admin_calls
-import kafka
 import support
 import test_admin
 from test_admin import ALLOW, ANY, LITERAL, READ, SHA_256, TOPIC
@@ -145,7 +144,7 @@ class Faults(unittest.TestCase):
     def setUpClass(cls):
         support.need_library()
         support.need_program("javac")
-        cls.kafka = support.cluster(3, listeners=test_admin.listeners, config=test_admin.CONFIG)
+        cls.kafka = test_admin.cluster()
 
     def tearDown(self):
         for node in self.kafka.nodes():
