@@ -12,6 +12,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeoutException;
 import org.apache.kafka.clients.admin.AddRaftVoterOptions;
 import org.apache.kafka.clients.admin.CreateDelegationTokenOptions;
 import org.apache.kafka.clients.admin.DescribeClassicGroupsOptions;
@@ -41,7 +42,7 @@ import org.apache.kafka.common.utils.Exit;
  */
 class AdminFurther {
     private final AdminCheck check;
-    private final Map<String, KafkaShareConsumer<String, String>> shareMembers = new HashMap<>();
+    private final Map<String, ShareMember> shareMembers = new HashMap<>();
     private final Map<String, StreamsMember> streamsMembers = new HashMap<>();
 
     AdminFurther(AdminCheck check) {
@@ -256,24 +257,42 @@ class AdminFurther {
         return rows;
     }
 
+    /** A member of a share group, and the number of records that it has received. */
+    private static class ShareMember implements AutoCloseable {
+        final KafkaShareConsumer<String, String> consumer;
+        int count;
+
+        ShareMember(Map<String, Object> properties, String topic) {
+            consumer = new KafkaShareConsumer<>(properties, new StringDeserializer(), new StringDeserializer());
+            consumer.subscribe(List.of(topic));
+        }
+
+        /** Receives records, which acknowledges the previous ones. */
+        void poll() {
+            count += consumer.poll(Duration.ofMillis(100)).count();
+        }
+
+        @Override
+        public void close() {
+            consumer.close();
+        }
+    }
+
     /**
-     * Creates a share group, the first argument, by a member that subscribes to the second, and reads what there is. With the
-     * option stay the member remains until LeaveShareGroup.
+     * Creates a share group, the first argument, by a member that subscribes to the second. With the option stay the member
+     * remains until LeaveShareGroup.
      */
     private List<Object> joinShareGroup() throws Exception {
         String group = check.arguments.get(0);
         Map<String, Object> own = new HashMap<>(check.properties);
         own.put("group.id", group);
-        var member = new KafkaShareConsumer<>(own, new StringDeserializer(), new StringDeserializer());
-        member.subscribe(List.of(check.arguments.get(1)));
-        long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        do {
-            member.poll(Duration.ofMillis(100));
-        } while (!isAssigned(group) && System.nanoTime() < end);
-        if (check.isSet("stay")) {
-            shareMembers.put(group, member);
-        } else {
-            member.close();
+        ShareMember member = new ShareMember(own, check.arguments.get(1));
+        shareMembers.put(group, member);
+        for (Deadline end = new Deadline("the assignment"); !isAssigned(group); end.check()) {
+            member.poll();
+        }
+        if (!check.isSet("stay")) {
+            shareMembers.remove(group).close();
         }
         return List.of();
     }
@@ -287,17 +306,32 @@ class AdminFurther {
         }
     }
 
-    /** Reads records with the member of a share group until there are as many as the second argument, and leaves the group. */
-    private List<Object> leaveShareGroup() {
+    /** Leaves a share group, the first argument, once its member has received as many records as the second. */
+    private List<Object> leaveShareGroup() throws Exception {
         int wanted = Integer.parseInt(check.arguments.get(1));
-        int count = 0;
-        long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        try (var member = shareMembers.remove(check.arguments.get(0))) {
-            while (count < wanted && System.nanoTime() < end) {
-                count += member.poll(Duration.ofMillis(200)).count();
+        try (ShareMember member = shareMembers.remove(check.arguments.get(0))) {
+            for (Deadline end = new Deadline("the records"); member.count < wanted; end.check()) {
+                member.poll();
+            }
+            member.consumer.commitSync();
+            return List.of(AdminCheck.row("records", member.count));
+        }
+    }
+
+    /** A wait of at most 30 seconds. */
+    private static class Deadline {
+        private final long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
+        private final String what;
+
+        Deadline(String what) {
+            this.what = what;
+        }
+
+        void check() throws TimeoutException {
+            if (System.nanoTime() > end) {
+                throw new TimeoutException("not within 30 s: " + what);
             }
         }
-        return List.of(AdminCheck.row("records", count));
     }
 
     // ---- streams groups
@@ -325,8 +359,7 @@ class AdminFurther {
         StreamsMember member = new StreamsMember(group, check.arguments.get(1));
         streamsMembers.put(group, member);
         member.join(check.admin.describeCluster().nodes().get());
-        long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-        while (!hasTasks(group) && System.nanoTime() < end) {
+        for (Deadline end = new Deadline("the tasks"); !hasTasks(group); end.check()) {
             Thread.sleep(100);
             member.beat();
         }

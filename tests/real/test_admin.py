@@ -24,8 +24,10 @@ NON_EMPTY_GROUP, GROUP_NOT_FOUND, NO_PREFERRED_LEADER, ELECTION_NOT_NEEDED = 68,
 SUBSCRIBED, NO_SUCH_USER = 86, 91
 TIMED_OUT, UNKNOWN_PARTITION = -185, -190
 
-# Fenced soon, so that leaders change within seconds.
+# Brokers are fenced soon, so that leaders change within seconds. Members of share groups get their partitions with the second
+# heartbeat.
 CONFIG = {"broker.session.timeout.ms": 5000, "broker.heartbeat.interval.ms": 1000, "replica.lag.time.max.ms": 5000,
+          "group.share.heartbeat.interval.ms": 500, "group.share.min.heartbeat.interval.ms": 500,
           "delegation.token.secret.key": "secret of the brokers"}
 
 

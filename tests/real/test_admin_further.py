@@ -17,6 +17,7 @@ UNKNOWN_TOPIC, REPLICA_NOT_AVAILABLE, UNSUPPORTED_VERSION, LOG_DIR_NOT_FOUND = 3
 TOKEN_NOT_FOUND, TOKEN_OWNER_MISMATCH, TOKEN_NOT_ALLOWED, TOKEN_DENIED = 62, 63, 64, 65
 NON_EMPTY_GROUP, GROUP_NOT_FOUND, NO_REASSIGNMENT, INVALID_UPDATE, NOT_REGISTERED = 68, 69, 85, 95, 102
 GROUP_RESOURCE, TOPIC_RESOURCE = 32, 2
+USER_RESOURCE, CREATE_TOKENS = 7, 13
 UPGRADE, SAFE_DOWNGRADE = 1, 2
 TOOLS = "org.apache.kafka.tools"
 
@@ -77,11 +78,12 @@ class Cluster(OnKafka):
         self.assertEqual(len(sizes[0]), 4)
         self.assertEqual(sum(replica["size"] for *_, replica in sizes[0]), self.kafka.stored_bytes(topic))
         text = self.tool(f"{TOOLS}.LogDirsCommand", "--describe", "--topic-list", topic, "--broker-list", "1,2,3")
-        described = [[broker["broker"], dir["logDir"], replica["partition"], replica["size"]]
+        described = {(broker["broker"], dir["logDir"], replica["partition"]): replica["size"]
                      for broker in json.loads(text.splitlines()[-1])["brokers"] for dir in broker["logDirs"]
-                     for replica in dir["partitions"]]
-        ours = [[broker, path, f"{topic}-{replica['partition']}", replica["size"]] for broker, path, _, replica in sizes[0]]
-        self.assertEqual(sorted(described), sorted(ours))
+                     for replica in dir["partitions"]}
+        self.assertEqual(described, {(row["broker"], dir["path"], f"{topic}-{replica['partition']}"): replica["size"]
+                                     for row in self.does("DescribeLogDirs", 1, 2, 3) for dir in row["dirs"]
+                                     for replica in dir["replicas"] if replica["topic"] == topic})
 
     def places(self, topic, client):
         """Returns {(broker, partition): (path, whether the replica moves there)} of a topic."""
@@ -106,7 +108,7 @@ class Cluster(OnKafka):
         wrong = self.same("AlterReplicaLogDirs", f"1|{topic}|0|/nowhere", f"1|{topic}|1|{first}", f"2|{topic}|7|{first}x",
                           f"3|{topic}-unknown|0|{self.kafka.log_dirs(3)[1]}")
         self.assertEqual(admin_calls.codes(wrong), [LOG_DIR_NOT_FOUND, REPLICA_NOT_AVAILABLE, LOG_DIR_NOT_FOUND,
-                                                    REPLICA_NOT_AVAILABLE])
+                                                    UNKNOWN_TOPIC])
 
     def test_quotas(self):
         user = support.topic_name("admin-quota")
@@ -115,15 +117,15 @@ class Cluster(OnKafka):
                   f"user={user}|consumer_byte_rate=5")
         self.does("AlterClientQuotas", f"{default}|producer_byte_rate=7", client=self.java)
         self.addCleanup(self.does, "AlterClientQuotas", f"{default}|producer_byte_rate=")
-        self.eventually(lambda: len(self.same("DescribeClientQuotas", f"user={user}")["rows"]) == 2, "the user's quotas")
+        self.same_once(lambda rows: len(rows) == 2, "DescribeClientQuotas", f"user={user}")
         (row,) = self.same("DescribeClientQuotas", f"user={user}", "client-id")["rows"]
         self.assertEqual(row["quotas"], {"producer_byte_rate": 1000, "request_percentage": 50.25})
-        (row,) = self.same("DescribeClientQuotas", "user=", "client-id=")["rows"]
+        (row,) = self.same_once(lambda rows: len(rows) == 1, "DescribeClientQuotas", "user=", "client-id=")["rows"]
         self.assertEqual(row["quotas"], {"producer_byte_rate": 7})
         text = self.tool("kafka.admin.ConfigCommand", "--describe", "--entity-type", "users", "--entity-name", user)
         self.assertIn("consumer_byte_rate=5.0", text)
         self.does("AlterClientQuotas", f"{pair}|request_percentage=", f"user={user}|consumer_byte_rate=")
-        self.eventually(lambda: len(self.same("DescribeClientQuotas", f"user={user}")["rows"]) == 1, "removed")
+        self.same_once(lambda rows: len(rows) == 1, "DescribeClientQuotas", f"user={user}")
         self.same("AlterClientQuotas", f"{pair}|nope=1")
         self.same("AlterClientQuotas", f"{pair}|producer_byte_rate=5", validate=1)
 
@@ -138,7 +140,7 @@ class Cluster(OnKafka):
         text = self.tool(f"{TOOLS}.reassign.ReassignPartitionsCommand", "--verify", "--preserve-throttles",
                          "--reassignment-json-file", plan)
         self.assertIn(f"Reassignment of partition {topic}-0 is completed.", text)
-        self.eventually(lambda: self.same("ListPartitionReassignments", f"{topic}|0")["rows"] == [], "no reassignment")
+        self.same_once(lambda rows: rows == [], "ListPartitionReassignments", f"{topic}|0")
         wrong = self.same("AlterPartitionReassignments", f"{topic}|0|", f"{topic}|7|1.2", "nope|0|1")
         self.assertEqual(admin_calls.codes(wrong), [NO_REASSIGNMENT, UNKNOWN_TOPIC, UNKNOWN_TOPIC])
         # The leader replicates one byte a second: the reassignment stays under way.
@@ -154,7 +156,7 @@ class Cluster(OnKafka):
         text = self.tool(f"{TOOLS}.reassign.ReassignPartitionsCommand", "--list")
         self.assertRegex(text, rf"{topic}-0: replicas: 2,1,3. adding: 1. removing: 3.")
         self.does("AlterPartitionReassignments", f"{topic}|0|")
-        self.eventually(lambda: self.same("ListPartitionReassignments", f"{topic}|0")["rows"] == [], "cancelled")
+        self.same_once(lambda rows: rows == [], "ListPartitionReassignments", f"{topic}|0")
         self.eventually(lambda: self.replicas(topic) == [2, 3], "as before")
 
     def replicas(self, topic):
@@ -338,8 +340,8 @@ class Groups(OnKafka):
         self.check_share_member(group, topic)
         (row,) = self.does("LeaveShareGroup", group, 30, client=self.java)
         self.assertGreaterEqual(row["records"], 30)
-        found = self.same_once(lambda rows: self.share_offsets(rows).get(0) == 30, "ListShareGroupOffsets", group)
-        self.assertEqual([p["lag"] for p in found["rows"][0]["partitions"] if p["partition"] == 0], [0])
+        self.same_once(lambda rows: [p["lag"] for p in rows[0]["partitions"] if p["partition"] == 0] == [0],
+                       "ListShareGroupOffsets", group)
         self.eventually(lambda: self.same("DescribeShareGroups", group)["rows"][0]["state"] == "Empty", "empty")
 
         self.does("AlterShareGroupOffsets", f"{group}|{topic}:0:7", f"{group}-new|{topic}:0:3|{topic}:1:0")
@@ -448,11 +450,10 @@ class Tokens(OnKafka):
         if statuses != (0, 0):
             raise AssertionError(f"exit statuses {statuses}")
 
-    def listed(self, expiry=None, *owners):
-        """Returns the tokens of the owner once both clients see the same, with this expiry if given."""
-        wanted = owners or (self.users["owner"],)
-        return self.same_once(lambda rows: expiry is None or expiry in [row["expiry"] for row in rows],
-                              "DescribeDelegationToken", *wanted)["rows"]
+    def check_expiry(self, token, expiry):
+        """Both clients describe the token with this expiry, and otherwise as it was created."""
+        self.same_once(lambda rows: admin_calls.in_order({**token, "expiry": expiry}) in admin_calls.in_order(rows),
+                       "DescribeDelegationToken", self.users["owner"])
 
     def token_of(self, client, renewer):
         """Creates a token with a client, which both clients describe soon; returns it."""
@@ -469,21 +470,27 @@ class Tokens(OnKafka):
             hmac = token["hmac"]
             (row,) = self.does("RenewDelegationToken", f"{hmac}|600000", client=changes)
             self.assertLess(row["expiry"], token["expiry"])
-            found = admin_calls.in_order([{**token, "expiry": row["expiry"]}])
-            self.assertEqual(admin_calls.in_order(self.listed(row["expiry"])), found)
+            self.check_expiry(token, row["expiry"])
             (row,) = self.does("ExpireDelegationToken", f"{hmac}|300000", client=creates)
-            self.listed(row["expiry"])
+            self.check_expiry(token, row["expiry"])
             self.does("ExpireDelegationToken", f"{hmac}|-1", client=changes)
-            self.same_once(lambda rows: rows == [], "DescribeDelegationToken", self.users["owner"])
+            self.same_once(lambda rows: hmac not in [row["hmac"] for row in rows], "DescribeDelegationToken")
             for operation in ("RenewDelegationToken", "ExpireDelegationToken"):
                 self.assertEqual(self.same(operation, f"{hmac}|1000")["code"], TOKEN_NOT_FOUND)
+
+    def test_token_for_another_owner(self):
+        (token,) = self.does("CreateDelegationToken", f"-1|{self.users['owner']}|", client=self.stranger)
+        self.addCleanup(self.does, "ExpireDelegationToken", f"{token['hmac']}|-1")
+        self.assertEqual((token["owner"], token["requester"]), tuple(f"User:{user}" for user in self.users.values()))
+        self.same_once(lambda rows: token in rows, "DescribeDelegationToken", self.users["stranger"])
 
     def test_login_with_a_token(self):
         token = self.token_of(self.ours, self.users["stranger"])
         self.addCleanup(self.does, "ExpireDelegationToken", f"{token['hmac']}|-1")
         password = base64.b64encode(bytes.fromhex(token["hmac"])).decode()
         bearer = self.open_java.user(self.address, token["id"], password, is_token=True)
-        self.assertEqual(bearer.call("DescribeCluster")["code"], 0)
+        # Brokers learn of the token one after the other.
+        self.eventually(lambda: bearer.call("DescribeCluster")["code"] == 0, "a login")
         self.assertEqual(bearer.call("CreateDelegationToken", "-1||")["code"], TOKEN_NOT_ALLOWED)
 
     def test_errors(self):
@@ -491,6 +498,12 @@ class Tokens(OnKafka):
         hmac = token["hmac"]
         self.addCleanup(self.does, "ExpireDelegationToken", f"{hmac}|-1")
         stranger = self.open_java.user(self.address, self.users["stranger"], "secret")
+        owner, other = (f"User:{user}" for user in self.users.values())
+        entry = f"{USER_RESOURCE}|{owner}|{test_admin.LITERAL}|{other}|*|{CREATE_TOKENS}"
+        self.does("CreateAcls", f"{entry}|{test_admin.DENY}", client=self.open_java)
+        self.addCleanup(self.does, "DeleteAcls", f"{entry}|{test_admin.DENY}", client=self.open_java)
+        # Until all brokers have the entry.
+        time.sleep(0.5)
         calls = {
             ("RenewDelegationToken", f"{hmac}|1000"): (self.stranger, stranger, TOKEN_OWNER_MISMATCH),
             ("ExpireDelegationToken", f"{hmac}|-1"): (self.stranger, stranger, TOKEN_OWNER_MISMATCH),
