@@ -381,22 +381,19 @@ class AdminFurther {
 
     /** The end of a tool. */
     private static class ToolEnd extends RuntimeException {
-        final int status;
-
-        ToolEnd(int status) {
-            this.status = status;
-        }
     }
 
     /** Runs a tool: its class, then its arguments. The one row is what it writes to its standard output. */
     private List<Object> tool() throws Exception {
         PrintStream own = System.out;
         ByteArrayOutputStream written = new ByteArrayOutputStream();
+        List<Integer> statuses = new ArrayList<>();
+        // Some tools catch the exception, and end with another status.
         Exit.setExitProcedure((status, message) -> {
-            throw new ToolEnd(status);
+            statuses.add(status);
+            throw new ToolEnd();
         });
         System.setOut(new PrintStream(written, true));
-        int status = 0;
         try {
             String[] rest = check.arguments.subList(1, check.arguments.size()).toArray(String[]::new);
             Class.forName(check.arguments.get(0)).getMethod("main", String[].class).invoke(null, (Object) rest);
@@ -404,11 +401,11 @@ class AdminFurther {
             if (!(e.getCause() instanceof ToolEnd)) {
                 throw e;
             }
-            status = ((ToolEnd) e.getCause()).status;
         } finally {
             System.setOut(own);
             Exit.resetExitProcedure();
         }
+        int status = statuses.isEmpty() ? 0 : statuses.get(0);
         return List.of(AdminCheck.row("output", written.toString(), "code", status));
     }
 }

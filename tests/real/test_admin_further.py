@@ -342,7 +342,7 @@ class Groups(OnKafka):
         self.assertGreaterEqual(row["records"], 30)
         self.same_once(lambda rows: [p["lag"] for p in rows[0]["partitions"] if p["partition"] == 0] == [0],
                        "ListShareGroupOffsets", group)
-        self.eventually(lambda: self.same("DescribeShareGroups", group)["rows"][0]["state"] == "Empty", "empty")
+        self.eventually(lambda: self.share_group(group)["state"] == "Empty", "empty")
 
         self.does("AlterShareGroupOffsets", f"{group}|{topic}:0:7", f"{group}-new|{topic}:0:3|{topic}:1:0")
         self.same_once(lambda rows: self.share_offsets(rows) == {0: 7}, "ListShareGroupOffsets", f"{group}|{topic}:0")
@@ -362,15 +362,23 @@ class Groups(OnKafka):
     def share_offsets(rows):
         return {p["partition"]: p["offset"] for p in rows[0].get("partitions", ())}
 
-    def check_share_member(self, group, topic):
-        """A share group with a member is described as by Java, and its offsets are not changed."""
+    def share_group(self, group, *topics):
+        """Returns a share group, whose members subscribe to topics, by Java's description, which is that of the library."""
         (ours,), (java,) = (self.does("DescribeShareGroups", group, client=client, authorized=1)
                             for client in (self.ours, self.java))
-        self.assertEqual((ours.pop("assignor"), ours["state"], len(ours["members"])), ("simple", "Stable", 1))
-        self.assertEqual(ours["members"][0].pop("topics"), [topic])
+        # Java has neither the assignor nor the topics.
+        self.assertEqual(ours.pop("assignor"), "simple")
+        for member in ours["members"]:
+            self.assertEqual(member.pop("topics"), list(topics))
         self.assertEqual(admin_calls.in_order(ours), admin_calls.in_order(java))
-        self.assertEqual(sorted(ours["members"][0]["assignment"]), [[topic, 0], [topic, 1]])
-        self.assertGreater(len(ours["operations"]), 2)
+        return java
+
+    def check_share_member(self, group, topic):
+        """A share group with a member is described as by Java, and its offsets are not changed."""
+        row = self.share_group(group, topic)
+        self.assertEqual((row["state"], len(row["members"])), ("Stable", 1))
+        self.assertEqual(sorted(row["members"][0]["assignment"]), [[topic, 0], [topic, 1]])
+        self.assertGreater(len(row["operations"]), 2)
         for operation, argument, parts in (("AlterShareGroupOffsets", f"{group}|{topic}:0:7", "partitions"),
                                            ("DeleteShareGroupOffsets", f"{group}|{topic}", "topics")):
             # An error of the group is that of each part in Java.
@@ -381,14 +389,24 @@ class Groups(OnKafka):
     def check_errors_of_share_offsets(self, group, topic):
         unknown = f"{group}-unknown"
         self.assertEqual(admin_calls.codes(self.same("DescribeShareGroups", unknown)), [GROUP_NOT_FOUND])
-        self.assertEqual(admin_calls.codes(self.same("ListShareGroupOffsets", unknown)), [GROUP_NOT_FOUND])
-        (row,) = self.same("AlterShareGroupOffsets", f"{group}|{topic}-unknown:0:1")["rows"]
-        self.assertEqual([p["code"] for p in row["partitions"]], [UNKNOWN_TOPIC])
-        (row,) = self.same("DeleteShareGroupOffsets", f"{group}|{topic}-unknown")["rows"]
-        self.assertEqual([p["code"] for p in row["topics"]], [UNKNOWN_TOPIC])
-        self.assertEqual(admin_calls.codes(self.ours.call("DeleteShareGroupOffsets", f"{unknown}|{topic}")), [GROUP_NOT_FOUND])
-        (row,) = self.java.call("DeleteShareGroupOffsets", f"{unknown}|{topic}")["rows"]
-        self.assertEqual([p["code"] for p in row["topics"]], [GROUP_NOT_FOUND])
+        # Brokers do not distinguish an unknown group from one without offsets.
+        (row,) = self.same("ListShareGroupOffsets", unknown)["rows"]
+        self.assertEqual((row["code"], row["partitions"]), (0, []))
+        (row,) = self.same("ListShareGroupOffsets", f"{unknown}|{topic}:1")["rows"]
+        self.assertEqual([(p["offset"], p["code"]) for p in row["partitions"]], [(-1001, 0)])
+        calls = {
+            ("AlterShareGroupOffsets", f"{group}|{topic}-unknown:0:1"): UNKNOWN_TOPIC,
+            ("DeleteShareGroupOffsets", f"{group}|{topic}-unknown"): UNKNOWN_TOPIC,
+        }
+        for call, code in calls.items():
+            for client in (self.ours, self.java):
+                (row,) = client.call(*call)["rows"]
+                self.assertEqual([each["code"] for each in row.get("partitions") or row["topics"]], [code], row)
+        # An error of the group is that of each topic in Java.
+        unknown = "DeleteShareGroupOffsets", f"{unknown}|{topic}"
+        self.assertEqual(admin_calls.codes(self.ours.call(*unknown)), [GROUP_NOT_FOUND])
+        (row,) = self.java.call(*unknown)["rows"]
+        self.assertEqual([each["code"] for each in row["topics"]], [GROUP_NOT_FOUND])
 
     def test_streams_group_is_described(self):
         topic, group = self.topic("streams", 2), support.topic_name("admin-streams")
@@ -417,6 +435,11 @@ class Groups(OnKafka):
         for operation, group in (("DescribeClassicGroups", share), ("DescribeShareGroups", simple),
                                  ("DescribeStreamsGroups", share)):
             self.assertEqual(admin_calls.codes(self.same(operation, group)), [GROUP_NOT_FOUND], operation)
+        (row,) = self.same("ListShareGroupOffsets", simple)["rows"]
+        self.assertEqual((row["code"], row["partitions"]), (0, []))
+        self.assertEqual(admin_calls.codes(self.ours.call("AlterShareGroupOffsets", f"{simple}|{topic}:0:1")), [GROUP_NOT_FOUND])
+        (row,) = self.java.call("AlterShareGroupOffsets", f"{simple}|{topic}:0:1")["rows"]
+        self.assertEqual([p["code"] for p in row["partitions"]], [GROUP_NOT_FOUND])
 
 
 class Tokens(OnKafka):
