@@ -6,6 +6,7 @@
 admin/program.h and AdminCheck.java describe the calls and the results.
 """
 
+import atexit
 import functools
 import json
 import subprocess
@@ -128,6 +129,26 @@ class User:
 
     def call(self, operation, *arguments, **options):
         return self.session.call(operation, *arguments, login=self.login, **options)
+
+
+_java = None
+
+
+def java(cluster):
+    """Returns Java's client on a cluster. It runs until another cluster is used, or the tests end."""
+    global _java
+    if _java is None or _java[0] is not cluster:
+        close_java()
+        _java = cluster, Java(cluster.bootstrap)
+    return _java[1]
+
+
+@atexit.register
+def close_java():
+    global _java
+    if _java is not None:
+        _java[1].close()
+    _java = None
 
 
 @functools.cache

@@ -44,24 +44,6 @@ class OnKafka(test_admin.OnKafka):
         self.kafka.create_topic(name, partitions)
         return name
 
-    def same_once(self, condition, operation, *arguments, **options):
-        """Repeats a call of both clients until their results are the same and a condition of the rows holds; returns ours.
-
-        Brokers learn of a change at different times, and each client asks its own.
-        """
-        end = time.monotonic() + 30
-        while True:
-            try:
-                result = self.same(operation, *arguments, **options)
-                if result["code"] == 0 and condition(result["rows"]):
-                    return result
-                problem = f"not within 30 s: {result}"
-            except AssertionError as e:
-                problem = str(e)
-            if time.monotonic() > end:
-                self.fail(problem)
-            time.sleep(0.1)
-
 
 class Cluster(OnKafka):
     def test_log_directories(self):
@@ -468,7 +450,6 @@ class Tokens(OnKafka):
     @classmethod
     def end(cls):
         statuses = cls.stranger.close(), cls.no_login.close()
-        cls.java = cls.open_java
         super().end()
         if statuses != (0, 0):
             raise AssertionError(f"exit statuses {statuses}")
