@@ -242,9 +242,8 @@ class Settings(OnKafka):
                         ["value"] == "delete", "Java's change")
         # Replaces all settings.
         self.does("AlterConfigs", f"topic|{topic}|retention.ms=9999")
-        time.sleep(0.3)
-        entries = self.same("DescribeConfigs", f"topic|{topic}")["rows"][0]["entries"]
-        self.assertEqual({name for name, entry in entries.items() if entry["source"] == 1}, {"retention.ms"})
+        self.same_once(lambda rows: {name for name, entry in rows[0]["entries"].items() if entry["source"] == 1}
+                       == {"retention.ms"}, "DescribeConfigs", f"topic|{topic}")
         text = self.tool("kafka.admin.ConfigCommand", "--describe", "--entity-type", "topics", "--entity-name", topic)
         self.assertIn("retention.ms=9999", text)
         self.assertNotIn("max.message.bytes", text)
