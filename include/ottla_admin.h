@@ -2270,8 +2270,9 @@ RD_EXPORT void rd_kafka_ListShareGroupOffsets_destroy_array(rd_kafka_ListShareGr
  * @param options  May be NULL. No further options.
  * @param rkqu     Gets the result, RD_KAFKA_EVENT_LISTSHAREGROUPOFFSETS_RESULT.
  *
- * Each group has its error: RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND, RD_KAFKA_RESP_ERR__TIMED_OUT,
- * RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE before Kafka 4.1, or another error of the broker. Each
+ * Each group has its error: RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE
+ * before Kafka 4.1, or another error of the broker. Kafka 4.3 gives no error for a group that does
+ * not exist or has another type: such a group has no start offsets. Each
  * partition has its own. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for no groups,
  * for a list without partitions, and for a group or partition that is named twice.
  */
@@ -2432,8 +2433,9 @@ rd_kafka_DeleteShareGroupOffsets_destroy_array(rd_kafka_DeleteShareGroupOffsets_
  * @param options  May be NULL. No further options.
  * @param rkqu     Gets the result, RD_KAFKA_EVENT_DELETESHAREGROUPOFFSETS_RESULT.
  *
- * Each group has its error: RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP while it has members, and those of
- * rd_kafka_ListShareGroupOffsets(). Each topic has its own: RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART if
+ * Each group has its error: RD_KAFKA_RESP_ERR_NON_EMPTY_GROUP while it has members,
+ * RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND for a group that does not exist or has another type, and those
+ * of rd_kafka_ListShareGroupOffsets(). Each topic has its own: RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART if
  * the group has no offsets of it. The call fails as a whole with RD_KAFKA_RESP_ERR__INVALID_ARG for no
  * groups, for no topics, and for a group or topic that is named twice. A request whose response is lost
  * is not repeated, because the coordinator may have executed it.

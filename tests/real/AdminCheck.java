@@ -1,7 +1,6 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -44,7 +43,6 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.clients.admin.UserScramCredentialAlteration;
 import org.apache.kafka.clients.admin.UserScramCredentialDeletion;
 import org.apache.kafka.clients.admin.UserScramCredentialUpsertion;
-import org.apache.kafka.clients.consumer.KafkaShareConsumer;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.ElectionType;
 import org.apache.kafka.common.IsolationLevel;
@@ -67,20 +65,24 @@ import org.apache.kafka.common.resource.PatternType;
 import org.apache.kafka.common.resource.ResourcePattern;
 import org.apache.kafka.common.resource.ResourcePatternFilter;
 import org.apache.kafka.common.resource.ResourceType;
-import org.apache.kafka.common.serialization.StringDeserializer;
 
 /**
  * Calls Kafka's own admin client as standard input says, and prints the results: the counterpart of admin/program.h, with its
- * input and its output. Arguments: bootstrap servers, then PROPERTY=VALUE.
+ * input and its output. Arguments: bootstrap servers, then PROPERTY=VALUE. With the option login another user makes a call.
  */
 public class AdminCheck {
-    private final Admin admin;
-    private final Map<String, Object> properties;
+    final Map<String, Object> properties;
+    /** The client of the current call. */
+    Admin admin;
+    List<String> arguments;
+    private final Admin own;
+    /** The clients of other users. */
+    private final Map<String, Admin> logins = new HashMap<>();
+    private final AdminFurther further = new AdminFurther(this);
     private Map<String, String> options;
-    private List<String> arguments;
 
-    private AdminCheck(Admin admin, Map<String, Object> properties) {
-        this.admin = admin;
+    private AdminCheck(Admin own, Map<String, Object> properties) {
+        this.own = own;
         this.properties = properties;
     }
 
@@ -98,7 +100,20 @@ public class AdminCheck {
             for (String line; (line = input.readLine()) != null;) {
                 System.out.println(json.writeValueAsString(check.serve(line.split("\t", -1))));
             }
+            check.logins.values().forEach(Admin::close);
         }
+    }
+
+    /** Returns the client of LISTENER|USER|PASSWORD, or of a delegation token if |token follows. */
+    private Admin login(String login) {
+        return logins.computeIfAbsent(login, text -> {
+            String[] parts = text.split("\\|");
+            Map<String, Object> with = new HashMap<>(Map.of("bootstrap.servers", parts[0], "security.protocol",
+                    "SASL_PLAINTEXT", "sasl.mechanism", "SCRAM-SHA-256", "sasl.jaas.config",
+                    "org.apache.kafka.common.security.scram.ScramLoginModule required username=\"" + parts[1]
+                            + "\" password=\"" + parts[2] + "\"" + (parts.length > 3 ? " tokenauth=true;" : ";")));
+            return Admin.create(with);
+        });
     }
 
     private Map<String, Object> serve(String[] fields) {
@@ -113,6 +128,7 @@ public class AdminCheck {
             }
         }
         Map<String, Object> result = row("id", fields[0], "operation", fields[1]);
+        admin = options.containsKey("login") ? login(options.get("login")) : own;
         try {
             List<Object> rows = call(fields[1]);
             result.put("code", 0);
@@ -151,7 +167,6 @@ public class AdminCheck {
             case "DeleteAcls" -> deleteAcls();
             case "DescribeUserScramCredentials" -> describeScram();
             case "AlterUserScramCredentials" -> alterScram();
-            case "JoinShareGroup" -> joinShareGroup();
             case "DescribeLogDirs" -> describeLogDirs();
             case "DescribeClientQuotas" -> describeQuotas();
             case "AlterClientQuotas" -> alterQuotas();
@@ -168,13 +183,13 @@ public class AdminCheck {
                     g.protocol(), "simple", flag(g.isSimpleConsumerGroup()), "state",
                     g.groupState().map(Object::toString).orElse(null), "type",
                     g.type().map(Object::toString).orElse(null)));
-            default -> throw new IllegalArgumentException(operation);
+            default -> further.call(operation);
         };
     }
 
     // ---- rows
 
-    private static Map<String, Object> row(Object... pairs) {
+    static Map<String, Object> row(Object... pairs) {
         Map<String, Object> row = new LinkedHashMap<>();
         for (int i = 0; i < pairs.length; i += 2) {
             row.put((String) pairs[i], pairs[i + 1]);
@@ -187,7 +202,7 @@ public class AdminCheck {
     }
 
     /** Adds what a future brings to a row: its error, or what `more` makes of its value. */
-    private static <T> Map<String, Object> outcome(
+    static <T> Map<String, Object> outcome(
             Map<String, Object> row, KafkaFuture<T> future, Function<T, Map<String, Object>> more) throws Exception {
         try {
             Map<String, Object> found = more.apply(future.get());
@@ -201,12 +216,12 @@ public class AdminCheck {
         return row;
     }
 
-    private static <K, T> List<Object> each(
+    static <K, T> List<Object> each(
             Map<K, KafkaFuture<T>> futures, Function<K, Map<String, Object>> name) throws Exception {
         return each(futures, name, value -> Map.of());
     }
 
-    private static <K, T> List<Object> each(Map<K, KafkaFuture<T>> futures, Function<K, Map<String, Object>> name,
+    static <K, T> List<Object> each(Map<K, KafkaFuture<T>> futures, Function<K, Map<String, Object>> name,
             Function<T, Map<String, Object>> more) throws Exception {
         List<Object> rows = new ArrayList<>();
         for (Map.Entry<K, KafkaFuture<T>> entry : futures.entrySet()) {
@@ -215,23 +230,23 @@ public class AdminCheck {
         return rows;
     }
 
-    private static <T> List<Object> rows(Collection<T> values, Function<T, Map<String, Object>> row) {
+    static <T> List<Object> rows(Collection<T> values, Function<T, Map<String, Object>> row) {
         return values.stream().map(row).collect(Collectors.toList());
     }
 
-    private static Map<String, Object> partition(TopicPartition partition) {
+    static Map<String, Object> partition(TopicPartition partition) {
         return row("topic", partition.topic(), "partition", partition.partition());
     }
 
-    private static Map<String, Object> group(String group) {
+    static Map<String, Object> group(String group) {
         return row("group", group, "partitions", List.of());
     }
 
-    private static int flag(boolean value) {
+    static int flag(boolean value) {
         return value ? 1 : 0;
     }
 
-    private static Object operations(Set<AclOperation> operations) {
+    static Object operations(Set<AclOperation> operations) {
         return operations == null ? null : operations.stream().map(o -> (int) o.code()).sorted().toList();
     }
 
@@ -239,7 +254,7 @@ public class AdminCheck {
         return nodes.stream().map(Node::id).toList();
     }
 
-    private boolean isSet(String option) {
+    boolean isSet(String option) {
         return "1".equals(options.get(option));
     }
 
@@ -454,7 +469,7 @@ public class AdminCheck {
                 operations(group.authorizedOperations()));
     }
 
-    private static Map<String, Object> member(MemberDescription member) {
+    static Map<String, Object> member(MemberDescription member) {
         return row("id", member.consumerId(), "client", member.clientId(), "instance",
                 member.groupInstanceId().orElse(null), "host", member.host(), "assignment",
                 assignment(member.assignment()), "target",
@@ -470,7 +485,7 @@ public class AdminCheck {
     }
 
     /** Returns the groups and offsets of the arguments GROUP[|TOPIC:PARTITION[:OFFSET[:EPOCH]]]... */
-    private Map<String, Map<TopicPartition, OffsetAndMetadata>> groupOffsets() {
+    Map<String, Map<TopicPartition, OffsetAndMetadata>> groupOffsets() {
         Map<String, Map<TopicPartition, OffsetAndMetadata>> groups = new LinkedHashMap<>();
         for (String argument : arguments) {
             String[] parts = argument.split("\\|");
@@ -534,17 +549,6 @@ public class AdminCheck {
             rows.add(row("group", entry.getKey(), "code", 0, "text", null, "partitions", partitions));
         }
         return rows;
-    }
-
-    /** Creates a share group, the first argument, by a member that subscribes to the second. */
-    private List<Object> joinShareGroup() {
-        Map<String, Object> own = new HashMap<>(properties);
-        own.put("group.id", arguments.get(0));
-        try (var member = new KafkaShareConsumer<>(own, new StringDeserializer(), new StringDeserializer())) {
-            member.subscribe(List.of(arguments.get(1)));
-            member.poll(Duration.ofSeconds(2));
-        }
-        return List.of();
     }
 
     // ---- access control entries

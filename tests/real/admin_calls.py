@@ -6,6 +6,7 @@
 admin/program.h and AdminCheck.java describe the calls and the results.
 """
 
+import atexit
 import functools
 import json
 import subprocess
@@ -18,7 +19,7 @@ import support
 PROGRAM = "tests/real/admin_client.c"
 # With the operations that librdkafka does not have.
 FURTHER = "tests/real/admin_further.c"
-CHECK = kafka.ROOT / "tests" / "real" / "AdminCheck.java"
+CHECK = [kafka.ROOT / "tests" / "real" / name for name in ("AdminCheck.java", "AdminFurther.java", "StreamsMember.java")]
 RESULT_S = 90
 
 
@@ -107,17 +108,59 @@ class Java(Session):
     def __init__(self, bootstrap, *properties):
         super().__init__([*java_command(), bootstrap, *properties], stderr=subprocess.DEVNULL)
 
+    def tool(self, main_class, *arguments):
+        """Returns the output of one of Kafka's tools, which runs in the program's process."""
+        result = self.call("Tool", main_class, *arguments)
+        if codes(result) != [0]:
+            raise AssertionError(f"{main_class}: {result}")
+        return result["rows"][0]["output"]
+
+    def user(self, bootstrap, name, password, is_token=False):
+        """Returns a client with SCRAM-SHA-256, in the program's process."""
+        return User(self, "|".join([bootstrap, name, password, *(["token"] if is_token else [])]))
+
+
+class User:
+    """A client of the Java program with its own login."""
+
+    def __init__(self, session, login):
+        self.session = session
+        self.login = login
+
+    def call(self, operation, *arguments, **options):
+        return self.session.call(operation, *arguments, login=self.login, **options)
+
+
+_java = None
+
+
+def java(cluster):
+    """Returns Java's client on a cluster. It runs until another cluster is used, or the tests end."""
+    global _java
+    if _java is None or _java[0] is not cluster:
+        close_java()
+        _java = cluster, Java(cluster.bootstrap)
+    return _java[1]
+
+
+@atexit.register
+def close_java():
+    global _java
+    if _java is not None:
+        _java[1].close()
+    _java = None
+
 
 @functools.cache
 def java_command():
-    """Compiles AdminCheck.java; returns the command that runs it."""
+    """Compiles the Java program; returns the command that runs it."""
     _, libs = kafka.fetch()
     classes = support.BIN_DIR / "java"
     classes.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(["javac", "-nowarn", "-cp", f"{libs}/*", "-d", str(classes), str(CHECK)], capture_output=True,
-                          text=True, timeout=120)
+    done = subprocess.run(["javac", "-nowarn", "-cp", f"{libs}/*", "-d", str(classes), *map(str, CHECK)],
+                          capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
-        raise AssertionError(f"{CHECK} does not compile:\n{done.stderr}")
+        raise AssertionError(f"AdminCheck.java does not compile:\n{done.stderr}")
     return kafka.java_command(libs, "AdminCheck", kafka.tool_options(), classes)
 
 

@@ -241,12 +241,14 @@ class Cluster:
     `logs`: a folder for the nodes' record logs, used by this cluster only and emptied at its start and end; by default
     they are in the cluster's folder in build/real, which always contains the nodes' other files.
     `listeners`: a function that returns further listeners; it is called with the cluster's folder, which is empty then,
-    and writes the files that the listeners' settings name. `java_options`: of the nodes.
+    and writes the files that the listeners' settings name. `java_options`: of the nodes. `log_dirs`: the number of log
+    directories of each node.
     """
 
     def __init__(self, brokers=1, base_port=None, name=None, config=None, detached=False, version=None, plugins=None,
-                 logs=None, listeners=None, java_options=()):
+                 logs=None, listeners=None, java_options=(), log_dirs=1):
         self.count = brokers
+        self.log_dir_count = log_dirs
         self.config = dict(config or {})
         self.detached = detached
         self.plugins = plugins
@@ -294,6 +296,10 @@ class Cluster:
 
     def nodes(self):
         return range(1, self.count + 1)
+
+    def log_dirs(self, node):
+        """Returns the log directories of a node. The first one has the metadata too."""
+        return [self.logs / (f"node-{node}" if n == 0 else f"node-{node}-{n}") for n in range(self.log_dir_count)]
 
     def start(self):
         for port in self.ports:
@@ -349,7 +355,7 @@ class Cluster:
             "node.id": node,
             "controller.quorum.voters": voters,
             **self._listener_settings(node),
-            "log.dirs": self.logs / f"node-{node}",
+            "log.dirs": ",".join(map(str, self.log_dirs(node))),
             "num.network.threads": 2,
             "num.io.threads": 4,
             "num.partitions": 1,
@@ -383,7 +389,7 @@ class Cluster:
         for node in self.nodes():
             (self.folder / f"node-{node}.properties").write_text(self._properties(node))
         if not template.is_dir():
-            fresh = self.logs / "node-1"
+            fresh = self.log_dirs(1)[0]
             command = java_command(self.libs, "kafka.tools.StorageTool", TOOL_OPTIONS)
             command += ["format", "-t", cluster_id, "-c", str(self.folder / "node-1.properties")]
             done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -397,12 +403,14 @@ class Cluster:
                 shutil.rmtree(staged)
             shutil.rmtree(fresh)
         for node in self.nodes():
-            folder = self.logs / f"node-{node}"
-            shutil.copytree(template, folder)
-            lines = (folder / "meta.properties").read_text().splitlines()
+            folders = self.log_dirs(node)
+            shutil.copytree(template, folders[0])
+            lines = (folders[0] / "meta.properties").read_text().splitlines()
             values = dict(line.split("=", 1) for line in lines if "=" in line)
-            values.update({"cluster.id": cluster_id, "node.id": node, "directory.id": kafka_uuid()})
-            (folder / "meta.properties").write_text("".join(f"{k}={v}\n" for k, v in values.items()))
+            for folder in folders:
+                folder.mkdir(exist_ok=True)
+                values.update({"cluster.id": cluster_id, "node.id": node, "directory.id": kafka_uuid()})
+                (folder / "meta.properties").write_text("".join(f"{k}={v}\n" for k, v in values.items()))
 
     def start_node(self, node, wait=True):
         """Starts a stopped node with its existing data."""
@@ -448,7 +456,8 @@ class Cluster:
             self.kill(node)
         _running.discard(self)
         for node in self.nodes():
-            shutil.rmtree(self.logs / f"node-{node}", ignore_errors=True)
+            for folder in self.log_dirs(node):
+                shutil.rmtree(folder, ignore_errors=True)
         if self.logs != self.folder:
             shutil.rmtree(self.logs, ignore_errors=True)
 

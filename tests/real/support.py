@@ -36,14 +36,15 @@ def cluster(brokers, ports_from=None, **options):
     """Returns a running cluster of `brokers` nodes: the current one when it matches, else a new one.
 
     Only one cluster runs at a time. With `ports_from` the first broker listens on that port. `options` are further ones
-    of kafka.Cluster: listeners, java_options.
+    of kafka.Cluster: listeners, java_options, log_dirs.
     """
     global _cluster, _unavailable
     if _unavailable:
         raise unittest.SkipTest(_unavailable)
     if _cluster is not None:
         fits = (_cluster.count == brokers and ports_from in (None, _cluster.ports[0])
-                and _cluster.make_listeners == options.get("listeners"))
+                and _cluster.make_listeners == options.get("listeners")
+                and _cluster.log_dir_count == options.get("log_dirs", 1))
         if fits and len(_cluster.processes) == brokers:
             return _cluster
         _cluster.stop()

@@ -24,8 +24,12 @@ NON_EMPTY_GROUP, GROUP_NOT_FOUND, NO_PREFERRED_LEADER, ELECTION_NOT_NEEDED = 68,
 SUBSCRIBED, NO_SUCH_USER = 86, 91
 TIMED_OUT, UNKNOWN_PARTITION = -185, -190
 
-# Fenced soon, so that leaders change within seconds.
-CONFIG = {"broker.session.timeout.ms": 5000, "broker.heartbeat.interval.ms": 1000, "replica.lag.time.max.ms": 5000}
+# Brokers are fenced soon, so that leaders change within seconds. Members of groups send heartbeats often: they get their
+# partitions with the second or third one.
+CONFIG = {"broker.session.timeout.ms": 5000, "broker.heartbeat.interval.ms": 1000, "replica.lag.time.max.ms": 5000,
+          "group.share.heartbeat.interval.ms": 500, "group.share.min.heartbeat.interval.ms": 500,
+          "group.consumer.heartbeat.interval.ms": 500, "group.consumer.min.heartbeat.interval.ms": 500,
+          "delegation.token.secret.key": "secret of the brokers"}
 
 
 def listeners(_):
@@ -36,6 +40,11 @@ def listeners(_):
         **{f"{mechanism.lower()}.sasl.jaas.config": module for mechanism in sasl.SCRAM}})]
 
 
+def cluster():
+    """Returns the brokers of all tests of the admin API."""
+    return support.cluster(3, listeners=listeners, config=CONFIG, log_dirs=2)
+
+
 class OnKafka(unittest.TestCase):
     """Three brokers, and both clients on them."""
 
@@ -44,15 +53,15 @@ class OnKafka(unittest.TestCase):
         support.need_library()
         support.need_program("kcat")
         support.need_program("javac")
-        cls.kafka = support.cluster(3, listeners=listeners, config=CONFIG)
-        cls.ours, cls.java = admin_calls.Ours(cls.kafka.bootstrap), admin_calls.Java(cls.kafka.bootstrap)
+        cls.kafka = cluster()
+        cls.ours, cls.java = admin_calls.Ours(cls.kafka.bootstrap), admin_calls.java(cls.kafka)
         cls.addClassCleanup(cls.end)
 
     @classmethod
     def end(cls):
-        statuses = cls.ours.close(), cls.java.close()
-        if statuses != (0, 0):
-            raise AssertionError(f"exit statuses {statuses}")
+        status = cls.ours.close()
+        if status != 0:
+            raise AssertionError(f"exit status {status}")
 
     def same(self, operation, *arguments, **options):
         """Makes a call with both clients, whose results must be the same; returns ours."""
@@ -60,6 +69,24 @@ class OnKafka(unittest.TestCase):
         both = [admin_calls.comparable(result) for result in (ours, java)]
         self.assertEqual(*both, f"{operation} {arguments}:\n{ours}\n{java}")
         return ours
+
+    def same_once(self, condition, operation, *arguments, **options):
+        """Repeats a call of both clients until their results are the same and a condition of the rows holds; returns ours.
+
+        Brokers learn of a change at different times, and each client asks its own.
+        """
+        end = time.monotonic() + 30
+        while True:
+            try:
+                result = self.same(operation, *arguments, **options)
+                if result["code"] == 0 and condition(result["rows"]):
+                    return result
+                problem = f"not within 30 s: {result}"
+            except AssertionError as e:
+                problem = str(e)
+            if time.monotonic() > end:
+                self.fail(problem)
+            time.sleep(0.1)
 
     def does(self, operation, *arguments, client=None, **options):
         """Makes a call, ours unless a client is given, whose rows have no error; returns the rows."""
@@ -87,7 +114,7 @@ class OnKafka(unittest.TestCase):
 
     def tool(self, main_class, *arguments):
         """Returns the output of one of Kafka's tools."""
-        return kafka.tool(main_class, "--bootstrap-server", self.kafka.bootstrap, *arguments).decode()
+        return self.java.tool(main_class, "--bootstrap-server", self.kafka.bootstrap, *arguments)
 
 
 class Topics(OnKafka):
@@ -203,7 +230,8 @@ class Settings(OnKafka):
         self.assertEqual({name: before[name]["value"] for name in entries}, {n: e["value"] for n, e in entries.items()})
         self.does("IncrementalAlterConfigs", changed)
         time.sleep(0.3)
-        return {name: entry["value"] for name, entry in self.same("DescribeConfigs", names)["rows"][0]["entries"].items()}
+        rows = self.same_once(lambda rows: True, "DescribeConfigs", names)["rows"]
+        return {name: entry["value"] for name, entry in rows[0]["entries"].items()}
 
     def test_topic(self):
         topic = self.topic("settings", 1, "1", "cleanup.policy=compact", "retention.ms=77777")
@@ -214,9 +242,8 @@ class Settings(OnKafka):
                         ["value"] == "delete", "Java's change")
         # Replaces all settings.
         self.does("AlterConfigs", f"topic|{topic}|retention.ms=9999")
-        time.sleep(0.3)
-        entries = self.same("DescribeConfigs", f"topic|{topic}")["rows"][0]["entries"]
-        self.assertEqual({name for name, entry in entries.items() if entry["source"] == 1}, {"retention.ms"})
+        self.same_once(lambda rows: {name for name, entry in rows[0]["entries"].items() if entry["source"] == 1}
+                       == {"retention.ms"}, "DescribeConfigs", f"topic|{topic}")
         text = self.tool("kafka.admin.ConfigCommand", "--describe", "--entity-type", "topics", "--entity-name", topic)
         self.assertIn("retention.ms=9999", text)
         self.assertNotIn("max.message.bytes", text)
@@ -337,8 +364,9 @@ class Groups(OnKafka):
 
 
 class Security(OnKafka):
-    def listed(self, *parts):
-        return self.same("DescribeAcls", "|".join(map(str, parts)))["rows"]
+    def check_acls(self, count, *parts):
+        """The filter of these parts finds that many entries, soon the same for both clients."""
+        self.same_once(lambda rows: len(rows) == count, "DescribeAcls", "|".join(map(str, parts)))
 
     def test_access_control_entries(self):
         name = support.topic_name("admin-acl")
@@ -347,20 +375,18 @@ class Security(OnKafka):
         group = f"{GROUP}|{name}|{LITERAL}|User:one|*|{DESCRIBE}|{ALLOW}"
         self.does("CreateAcls", exact, prefix)
         self.does("CreateAcls", group, client=self.java)
-        time.sleep(0.3)
-        self.assertEqual(len(self.listed(TOPIC, f"{name}-x", MATCH, "", "", ANY, ANY)), 2)
-        self.assertEqual(len(self.listed(TOPIC, f"{name}-x", LITERAL, "", "", ANY, ANY)), 1)
-        self.assertEqual(len(self.listed(ANY, name, ANY, "", "", ANY, ANY)), 2)
+        self.check_acls(2, TOPIC, f"{name}-x", MATCH, "", "", ANY, ANY)
+        self.check_acls(1, TOPIC, f"{name}-x", LITERAL, "", "", ANY, ANY)
+        self.check_acls(2, ANY, name, ANY, "", "", ANY, ANY)
         text = self.tool("org.apache.kafka.tools.AclCommand", "--list")
         self.assertRegex(text, rf"(?s)name={name}, patternType=PREFIXED\)`:\s+\(principal=User:two, host=10.0.0.1, "
                                "operation=WRITE, permissionType=DENY")
         rows = self.does("DeleteAcls", f"{ANY}|{name}|{ANY}|||{ANY}|{ANY}", f"{TOPIC}|nope|{LITERAL}|||{ANY}|{ANY}")
         self.assertEqual([len(row["acls"]) for row in rows], [2, 0])
-        time.sleep(0.3)
-        self.assertEqual(self.listed(ANY, name, ANY, "", "", ANY, ANY), [])
+        self.check_acls(0, ANY, name, ANY, "", "", ANY, ANY)
         (row,) = self.does("DeleteAcls", f"{TOPIC}|{name}-x|{LITERAL}|||{ANY}|{ANY}", client=self.java)
         self.assertEqual(len(row["acls"]), 1)
-        self.eventually(lambda: self.listed(TOPIC, f"{name}-x", ANY, "", "", ANY, ANY) == [], "Java's deletion")
+        self.check_acls(0, TOPIC, f"{name}-x", ANY, "", "", ANY, ANY)
 
     def login(self, mechanism, user, password):
         """Returns the error code of a call by a user."""
@@ -378,9 +404,9 @@ class Security(OnKafka):
         self.assertEqual({row["user"]: row["code"] for row in rows if not row["code"]}, {user: 0, other: 0})
         self.assertEqual({row["user"]: row["code"] for row in rows}[f"{user}x"], NO_SUCH_USER)
         self.does("AlterUserScramCredentials", f"{user}|{SHA_512}|8192|other secret", client=self.java)
-        time.sleep(0.5)
-        (row, second, unknown) = self.same("DescribeUserScramCredentials", user, other, f"{user}x")["rows"]
-        self.assertEqual(sorted(row["credentials"]), [[SHA_256, 4096], [SHA_512, 8192]])
+        both = [[SHA_256, 4096], [SHA_512, 8192]]
+        (_, second, unknown) = self.same_once(lambda rows: sorted(rows[0]["credentials"]) == both,
+                                              "DescribeUserScramCredentials", user, other, f"{user}x")["rows"]
         self.assertEqual((second["credentials"], unknown["code"]), ([[SHA_512, 5000]], NO_SUCH_USER))
         self.assertIn(user, [row["user"] for row in self.same("DescribeUserScramCredentials")["rows"]])
         self.assertEqual(self.login("SCRAM-SHA-256", user, "first secret"), 0)
@@ -403,13 +429,10 @@ class Security(OnKafka):
         time.sleep(0.5)
         address = self.kafka.bootstrap_of("SASL")
         ours = admin_calls.Ours(address, "security.protocol=sasl_plaintext", *sasl.by_password("SCRAM-SHA-256", user, secret))
-        java = admin_calls.Java(address, "security.protocol=SASL_PLAINTEXT", "sasl.mechanism=SCRAM-SHA-256", (
-            f'sasl.jaas.config={sasl.MODULES}.scram.ScramLoginModule required username="{user}" password="{secret}";'))
         try:
-            self.check_denied(ours, java, topic, group)
+            self.check_denied(ours, self.java.user(address, user, secret), topic, group)
         finally:
             ours.close()
-            java.close()
 
     def check_denied(self, ours, java, topic, group):
         """Makes every call as a user without rights: the errors are those that Java gets."""

@@ -19,6 +19,7 @@ class WireError(Exception):
         self.code = code
 
 
+PRODUCE = (0, 7)
 CREATE_TOPICS = (19, 4)
 DELETE_TOPICS = (20, 3)
 LIST_OFFSETS = (2, 1)
@@ -232,6 +233,44 @@ def end_offsets(address, topic):
         time.sleep(0.5)
 
 
+# ---- records of a transaction that no coordinator knows ----------------------
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def transactional_batch(producer, value, timestamp_ms):
+    """Returns a record batch with one record, the first one of a producer in its transaction."""
+    # Lengths are small and positive: twice the number.
+    record = b"\0\0\0\1" + varint(2 * len(value)) + value + b"\0"
+    body = struct.pack(">hiqqqhii", 0x10, 0, timestamp_ms, timestamp_ms, producer, 0, 0, 1) + varint(2 * len(record)) + record
+    head = struct.pack(">ibI", -1, 2, crc32c(body))
+    return struct.pack(">qi", 0, len(head) + len(body)) + head + body
+
+
+def begin_hanging_transaction(address, topic, partition, producer, age_s):
+    """Writes a record of that age in a transaction, without its coordinator, to the partition's leader.
+
+    The leader's setting transaction.partition.verification.enable must be false.
+    """
+    batch = transactional_batch(producer, b"hanging", int((time.time() - age_s) * 1000))
+    rows = array([string(topic) + array([struct.pack(">ii", partition, len(batch)) + batch])])
+    answer = call(address, PRODUCE, string(f"{topic}-hanging") + struct.pack(">hi", -1, 10_000) + rows)
+    answer.take("i")
+    answer.string()
+    answer.take("i")
+    answer.take("i")
+    code = answer.take("h")
+    if code != 0:
+        raise WireError(f"a record of a transaction for {topic} [{partition}]", code)
+
+
 # ---- users -------------------------------------------------------------------
 
 
@@ -249,6 +288,12 @@ def set_scram_password(address, user, mechanism, password, iterations=4096, time
     ):
         if code != 0:
             raise WireError(f"{mechanism} password of {name}: {message}", code)
+    wait_for_scram_password(address, user, mechanism, iterations, timeout_s)
+
+
+def wait_for_scram_password(address, user, mechanism, iterations, timeout_s=30.0):
+    """Waits until the broker at `address` has a user's password with that many iterations."""
+    number, _ = SCRAM[mechanism]
     end = time.monotonic() + timeout_s
     while scram_iterations(address, user).get(number) != iterations:
         if time.monotonic() > end:

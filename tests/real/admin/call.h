@@ -110,6 +110,24 @@ static rd_kafka_topic_partition_list_t *partitions(char **argv, size_t argc) {
     return list;
 }
 
+/* Returns the partitions of [TOPIC:PARTITION:OFFSET]..., separated by |; NULL when there are none. OFFSET may be absent, and
+ * a leader epoch may follow it. */
+static rd_kafka_topic_partition_list_t *group_partitions(char *argument) {
+    if (argument == NULL)
+        return NULL;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(4);
+    for (char *row; (row = strsep(&argument, "|")) != NULL;) {
+        char *topic = strsep(&row, ":"), *partition = strsep(&row, ":");
+        char *offset = row ? strsep(&row, ":") : NULL;
+        rd_kafka_topic_partition_t *p =
+            rd_kafka_topic_partition_list_add(list, topic, (int32_t)number(partition ? partition : ""));
+        p->offset = offset ? number(offset) : RD_KAFKA_OFFSET_INVALID;
+        if (row != NULL)
+            rd_kafka_topic_partition_set_leader_epoch(p, (int32_t)number(row));
+    }
+    return list;
+}
+
 /* ---- options ------------------------------------------------------------- */
 
 static void need_ok(const char *option, rd_kafka_resp_err_t err, const char *reason) {

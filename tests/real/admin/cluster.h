@@ -1,4 +1,4 @@
-/* Operations of ottla_admin.h on log directories, quotas, reassignments, settings and features. */
+/* Operations of ottla_admin.h on log directories, quotas, reassignments, settings, features and nodes. */
 
 #ifndef OTTLA_TESTS_REAL_ADMIN_CLUSTER_H
 #define OTTLA_TESTS_REAL_ADMIN_CLUSTER_H
@@ -70,6 +70,32 @@ static void print_describe_log_dirs(rd_kafka_event_t *event) {
         for (size_t d = 0; d < dir_cnt; d++)
             print_log_dir(dirs[d]);
         json_close(']');
+        json_close('}');
+    }
+}
+
+/* Makes a move of BROKER|TOPIC|PARTITION|PATH. */
+static void *replica_move(char *argument) {
+    int32_t broker = (int32_t)number(part(&argument));
+    char *topic    = part(&argument);
+    int32_t index  = (int32_t)number(part(&argument));
+    return rd_kafka_ReplicaMove_new(broker, topic, index, part(&argument));
+}
+
+static void alter_replica_log_dirs(Call *call) {
+    CALL_WITH(call, rd_kafka_ReplicaMove, replica_move, rd_kafka_AlterReplicaLogDirs);
+}
+
+static void print_alter_replica_log_dirs(rd_kafka_event_t *event) {
+    size_t cnt = 0;
+    const rd_kafka_ReplicaMoveResult_t **rows =
+        rd_kafka_AlterReplicaLogDirs_result_replicas(rd_kafka_event_AlterReplicaLogDirs_result(event), &cnt);
+    for (size_t i = 0; i < cnt; i++) {
+        json_open(NULL, '{');
+        json_int("broker", rd_kafka_ReplicaMoveResult_broker_id(rows[i]));
+        json_str("topic", rd_kafka_ReplicaMoveResult_topic(rows[i]));
+        json_int("partition", rd_kafka_ReplicaMoveResult_partition(rows[i]));
+        print_error(rd_kafka_ReplicaMoveResult_error(rows[i]));
         json_close('}');
     }
 }
@@ -320,6 +346,48 @@ static void print_update_features(rd_kafka_event_t *event) {
         print_error(rd_kafka_FeatureResult_error(rows[i]));
         json_close('}');
     }
+}
+
+/* ---- nodes --------------------------------------------------------------- */
+
+static void print_nothing(rd_kafka_event_t *event) {
+    (void)event;
+}
+
+/* Returns the id of a directory by the next two parts of an argument, its halves. */
+static rd_kafka_Uuid_t *directory_id(char **argument) {
+    int64_t most = number(part(argument));
+    return rd_kafka_Uuid_new(most, number(part(argument)));
+}
+
+/* Argument: ID|MOST|LEAST|LISTENER|HOST|PORT. */
+static void add_voter(Call *call) {
+    char *argument                         = call->argv[0];
+    int32_t id                             = (int32_t)number(part(&argument));
+    rd_kafka_Uuid_t *directory             = directory_id(&argument);
+    char *listener                         = part(&argument), *host = part(&argument);
+    rd_kafka_RaftVoterEndpoint_t *endpoint = rd_kafka_RaftVoterEndpoint_new(listener, host, (uint16_t)number(part(&argument)));
+    begin(call);
+    rd_kafka_AddRaftVoter(call->rk, id, directory, &endpoint, 1, NULL, call->options, call->queue);
+    rd_kafka_RaftVoterEndpoint_destroy(endpoint);
+    rd_kafka_Uuid_destroy(directory);
+}
+
+/* Argument: ID|MOST|LEAST. */
+static void remove_voter(Call *call) {
+    char *argument             = call->argv[0];
+    int32_t id                 = (int32_t)number(part(&argument));
+    rd_kafka_Uuid_t *directory = directory_id(&argument);
+    begin(call);
+    rd_kafka_RemoveRaftVoter(call->rk, id, directory, NULL, call->options, call->queue);
+    rd_kafka_Uuid_destroy(directory);
+}
+
+/* Argument: the id of a broker. */
+static void unregister_broker(Call *call) {
+    int32_t id = (int32_t)number(call->argv[0]);
+    begin(call);
+    rd_kafka_UnregisterBroker(call->rk, id, call->options, call->queue);
 }
 
 #endif

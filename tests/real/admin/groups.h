@@ -5,28 +5,6 @@
 
 #include "results.h"
 
-static void print_group_results(const rd_kafka_group_result_t **groups, size_t cnt) {
-    for (size_t i = 0; i < cnt; i++) {
-        const rd_kafka_topic_partition_list_t *list = rd_kafka_group_result_partitions(groups[i]);
-        json_open(NULL, '{');
-        json_str("group", rd_kafka_group_result_name(groups[i]));
-        print_error(rd_kafka_group_result_error(groups[i]));
-        json_open("partitions", '[');
-        for (int p = 0; list != NULL && p < list->cnt; p++) {
-            const rd_kafka_topic_partition_t *row = &list->elems[p];
-            json_open(NULL, '{');
-            json_str("topic", row->topic);
-            json_int("partition", row->partition);
-            json_int("offset", row->offset);
-            json_int("epoch", rd_kafka_topic_partition_get_leader_epoch(row));
-            print_code(row->err);
-            json_close('}');
-        }
-        json_close(']');
-        json_close('}');
-    }
-}
-
 static void *delete_group(char *argument) {
     return rd_kafka_DeleteGroup_new(argument);
 }
@@ -43,24 +21,6 @@ static void print_delete_groups(rd_kafka_event_t *event) {
 }
 
 /* ---- committed offsets --------------------------------------------------- */
-
-/* Returns the partitions of [TOPIC:PARTITION:OFFSET]..., separated by |; NULL when there are none. OFFSET may be absent, and
- * a leader epoch may follow it. */
-static rd_kafka_topic_partition_list_t *group_partitions(char *argument) {
-    if (argument == NULL)
-        return NULL;
-    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(4);
-    for (char *row; (row = strsep(&argument, "|")) != NULL;) {
-        char *topic = strsep(&row, ":"), *partition = strsep(&row, ":");
-        char *offset = row ? strsep(&row, ":") : NULL;
-        rd_kafka_topic_partition_t *p =
-            rd_kafka_topic_partition_list_add(list, topic, (int32_t)number(partition ? partition : ""));
-        p->offset = offset ? number(offset) : RD_KAFKA_OFFSET_INVALID;
-        if (row != NULL)
-            rd_kafka_topic_partition_set_leader_epoch(p, (int32_t)number(row));
-    }
-    return list;
-}
 
 static void *list_group(char *argument) {
     char *group                           = part(&argument);
@@ -152,35 +112,10 @@ static void describe_groups(Call *call) {
     rd_kafka_DescribeConsumerGroups(call->rk, (const char **)call->argv, call->argc, call->options, call->queue);
 }
 
-static void print_assignment(const char *key, const rd_kafka_MemberAssignment_t *assignment) {
-    if (assignment == NULL) {
-        json_null(key);
-        return;
-    }
-    const rd_kafka_topic_partition_list_t *list = rd_kafka_MemberAssignment_partitions(assignment);
-    json_open(key, '[');
-    for (int i = 0; list != NULL && i < list->cnt; i++) {
-        json_open(NULL, '[');
-        json_str(NULL, list->elems[i].topic);
-        json_int(NULL, list->elems[i].partition);
-        json_close(']');
-    }
-    json_close(']');
-}
-
 static void print_members(const rd_kafka_ConsumerGroupDescription_t *group) {
     json_open("members", '[');
-    for (size_t i = 0; i < rd_kafka_ConsumerGroupDescription_member_count(group); i++) {
-        const rd_kafka_MemberDescription_t *member = rd_kafka_ConsumerGroupDescription_member(group, i);
-        json_open(NULL, '{');
-        json_str("id", rd_kafka_MemberDescription_consumer_id(member));
-        json_str("client", rd_kafka_MemberDescription_client_id(member));
-        json_str("instance", rd_kafka_MemberDescription_group_instance_id(member));
-        json_str("host", rd_kafka_MemberDescription_host(member));
-        print_assignment("assignment", rd_kafka_MemberDescription_assignment(member));
-        print_assignment("target", rd_kafka_MemberDescription_target_assignment(member));
-        json_close('}');
-    }
+    for (size_t i = 0; i < rd_kafka_ConsumerGroupDescription_member_count(group); i++)
+        print_member(rd_kafka_ConsumerGroupDescription_member(group, i));
     json_close(']');
 }
 

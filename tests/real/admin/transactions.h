@@ -116,10 +116,6 @@ static void abort_transaction(Call *call) {
     rd_kafka_AbortTransactionSpec_destroy(spec);
 }
 
-static void print_nothing(rd_kafka_event_t *event) {
-    (void)event;
-}
-
 static void fence_producers(Call *call) {
     begin(call);
     rd_kafka_FenceProducers(call->rk, (const char **)call->argv, call->argc, call->options, call->queue);
