@@ -1549,8 +1549,9 @@ RD_EXPORT int64_t rd_kafka_DelegationToken_max_timestamp(const rd_kafka_Delegati
 
 /**
  * Returns the token's secret: the HMAC with which it is renewed and expired. Its Base64 text is the
- * password of clients that authenticate with the token. It is never logged, and is overwritten when
- * the event is destroyed.
+ * password of clients that authenticate with the token, by SCRAM with the extension `tokenauth`
+ * (KIP-48), which Java's client sends and this one does not. It is never logged, and is overwritten
+ * when the event is destroyed.
  *
  * @param sizep  Receives its size.
  *
