@@ -138,17 +138,17 @@ pub(crate) static APIS: &[Api] = &[
     Api::of::<k69_consumer_group_describe::ConsumerGroupDescribe>(),
     Api::of::<k71_get_telemetry_subscriptions::GetTelemetrySubscriptions>(),
     Api::of::<k72_push_telemetry::PushTelemetry>(),
+    Api::of::<k74_list_config_resources::ListConfigResources>(),
     Api::of::<k76_share_group_heartbeat::ShareGroupHeartbeat>(),
     Api::of::<k77_share_group_describe::ShareGroupDescribe>(),
     Api::of::<k78_share_fetch::ShareFetch>(),
     Api::of::<k79_share_acknowledge::ShareAcknowledge>(),
+    Api::of::<k80_add_raft_voter::AddRaftVoter>(),
+    Api::of::<k81_remove_raft_voter::RemoveRaftVoter>(),
     Api::of::<k89_streams_group_describe::StreamsGroupDescribe>(),
     Api::of::<k90_describe_share_group_offsets::DescribeShareGroupOffsets>(),
     Api::of::<k91_alter_share_group_offsets::AlterShareGroupOffsets>(),
     Api::of::<k92_delete_share_group_offsets::DeleteShareGroupOffsets>(),
-    Api::of::<k74_list_config_resources::ListConfigResources>(),
-    Api::of::<k80_add_raft_voter::AddRaftVoter>(),
-    Api::of::<k81_remove_raft_voter::RemoveRaftVoter>(),
 ];
 
 /// Returns the handler of an API.
