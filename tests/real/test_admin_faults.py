@@ -195,11 +195,23 @@ class Faults(unittest.TestCase):
             self.assertLess(time.monotonic(), end, [(worker.steps, worker.failed[-3:]) for worker in workers])
             time.sleep(0.05)
 
+    def settled(self, worker, java, timeout_s=20):
+        """What Java sees, once all brokers know of the last changes."""
+        end = time.monotonic() + timeout_s
+        while True:
+            try:
+                seen = worker.seen(java, list(worker.known))
+            except KeyError as missing:
+                seen = missing
+            if seen == worker.known or time.monotonic() > end:
+                return seen
+            time.sleep(0.2)
+
     def check(self, workers):
         java = admin_calls.java(self.kafka)
         for worker in workers:
             self.assertEqual(worker.late, [])
-            self.assertEqual(worker.seen(java, list(worker.known)), worker.known)
+            self.assertEqual(self.settled(worker, java), worker.known)
             self.assertLess(len(worker.failed), FAILED_AT_MOST * worker.calls, worker.failed)
             self.assertGreater(len(worker.known), 20)
 
