@@ -176,6 +176,7 @@ impl Plan {
         plan.consumers.clear();
         plan.versions.clear();
         plan.tls = None;
+        plan.admin = None;
         plan.statistics = StatisticsPlan::default();
         plan.faults.without_data_loss();
         // Brokers refuse records of clients whose clocks are wrong.
