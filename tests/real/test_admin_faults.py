@@ -213,7 +213,8 @@ class Faults(unittest.TestCase):
             self.assertEqual(worker.late, [])
             self.assertEqual(self.settled(worker, java), worker.known)
             self.assertLess(len(worker.failed), FAILED_AT_MOST * worker.calls, worker.failed)
-            self.assertGreater(len(worker.known), 20)
+            # Fewer where brokers start faster, since the test ends earlier.
+            self.assertGreater(len(worker.known), 5)
 
 
 if __name__ == "__main__":
