@@ -13,8 +13,8 @@ use ottla_protocol::api::describe_groups::{
     DescribeGroupsRequest, DescribeGroupsResponse, DescribedGroup, DescribedGroupMember,
 };
 
+use super::described_groups::authorized_operations;
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::acls::GROUP_OPERATIONS;
 use crate::cluster::Cluster;
 use crate::groups::{ClassicGroup, GroupState, Membership};
 use crate::request::Context;
@@ -42,10 +42,9 @@ fn respond(
     let groups = request.groups.into_iter();
     let groups = groups.map(|id| {
         let described = describe(&id);
-        let is_included = include && described.error_code == 0;
         DescribedGroup {
             group_id: id.clone(),
-            authorized_operations: if is_included { GROUP_OPERATIONS } else { i32::MIN },
+            authorized_operations: authorized_operations(include, described.error_code),
             ..described
         }
     });

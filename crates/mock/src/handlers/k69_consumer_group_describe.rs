@@ -13,8 +13,8 @@ use ottla_protocol::api::consumer_group_describe::{
     Assignment, ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse, DescribedGroup, Member, TopicPartitions,
 };
 
+use super::described_groups::authorized_operations;
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::acls::GROUP_OPERATIONS;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::groups::{ConsumerMember, Membership, Partitions, by_topic};
@@ -51,10 +51,9 @@ fn respond(
             error_message: Some(refusal.message),
             ..Default::default()
         });
-        let is_included = include && described.error_code == 0;
         DescribedGroup {
             group_id,
-            authorized_operations: if is_included { GROUP_OPERATIONS } else { i32::MIN },
+            authorized_operations: authorized_operations(include, described.error_code),
             ..described
         }
     });

@@ -12,8 +12,8 @@ use ottla_protocol::api::share_group_describe::{
     Assignment, DescribedGroup, Member, ShareGroupDescribeRequest, ShareGroupDescribeResponse, TopicPartitions,
 };
 
+use super::described_groups::{authorized_operations, not_found};
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::acls::GROUP_OPERATIONS;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::groups::{ShareMember, by_topic};
@@ -47,10 +47,9 @@ fn respond(
             error_message: Some(refusal.message),
             ..Default::default()
         });
-        let is_included = include && described.error_code == 0;
         DescribedGroup {
             group_id,
-            authorized_operations: if is_included { GROUP_OPERATIONS } else { i32::MIN },
+            authorized_operations: authorized_operations(include, described.error_code),
             ..described
         }
     });
@@ -63,7 +62,10 @@ fn respond(
 
 fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedGroup, ApiError> {
     cluster.state.check_described_group(context.broker, id)?;
-    let group = cluster.groups.share(id).ok_or_else(|| not_found(cluster, id))?;
+    let group = cluster
+        .groups
+        .share(id)
+        .ok_or_else(|| not_found(cluster, id, "share"))?;
     Ok(DescribedGroup {
         group_state: group.state_name().to_owned(),
         group_epoch: group.epoch(),
@@ -72,15 +74,6 @@ fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedG
         members: group.members().map(|m| member(cluster, m)).collect(),
         ..Default::default()
     })
-}
-
-/// Returns the error of a group that is no share group.
-pub(super) fn not_found(cluster: &Cluster, id: &str) -> ApiError {
-    let what = match cluster.group_exists(id) {
-        true => "is not a share group",
-        false => "not found",
-    };
-    ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."))
 }
 
 fn member(cluster: &Cluster, member: &ShareMember) -> Member {

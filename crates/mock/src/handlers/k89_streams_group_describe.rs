@@ -10,8 +10,8 @@ use ottla_protocol::api::streams_group_describe::{
     DescribedGroup, StreamsGroupDescribeRequest, StreamsGroupDescribeResponse,
 };
 
+use super::described_groups::{authorized_operations, not_found};
 use super::handler::{Answer, AnswerOf, Handler};
-use crate::acls::GROUP_OPERATIONS;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::request::Context;
@@ -47,10 +47,9 @@ fn respond(
             error_message: Some(refusal.message),
             ..Default::default()
         });
-        let is_included = include && described.error_code == 0;
         DescribedGroup {
             group_id,
-            authorized_operations: if is_included { GROUP_OPERATIONS } else { i32::MIN },
+            authorized_operations: authorized_operations(include, described.error_code),
             ..described
         }
     });
@@ -64,11 +63,5 @@ fn respond(
 fn describe(cluster: &Cluster, context: &Context, id: &str) -> Result<DescribedGroup, ApiError> {
     cluster.state.check_described_group(context.broker, id)?;
     let found = cluster.streams_groups.get(id).cloned();
-    found.ok_or_else(|| {
-        let what = match cluster.group_exists(id) {
-            true => "is not a streams group",
-            false => "not found",
-        };
-        ApiError::new(ErrorCode::GROUP_ID_NOT_FOUND, format!("Group {id} {what}."))
-    })
+    found.ok_or_else(|| not_found(cluster, id, "streams"))
 }

@@ -12,8 +12,8 @@ use ottla_protocol::api::describe_share_group_offsets::{
 };
 use ottla_protocol::{ErrorCode, Uuid};
 
+use super::described_groups::not_found;
 use super::handler::{Answer, AnswerOf, Handler};
-use super::k77_share_group_describe::not_found;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::groups::by_topic;
@@ -73,7 +73,10 @@ fn describe(
 ) -> Result<Topics, ApiError> {
     let id = &asked.group_id;
     cluster.state.check_described_group(context.broker, id)?;
-    let group = cluster.groups.share(id).ok_or_else(|| not_found(cluster, id))?;
+    let group = cluster
+        .groups
+        .share(id)
+        .ok_or_else(|| not_found(cluster, id, "share"))?;
     let topics: Vec<(String, Uuid, Vec<i32>)> = match &asked.topics {
         Some(topics) => {
             let topic = |name: &String| cluster.state.topics.id_of(name).unwrap_or_default();

@@ -10,8 +10,8 @@ use ottla_protocol::api::alter_share_group_offsets::{
     AlterShareGroupOffsetsResponse, AlterShareGroupOffsetsResponsePartition, AlterShareGroupOffsetsResponseTopic,
 };
 
+use super::described_groups::not_found;
 use super::handler::{Answer, AnswerOf, Handler};
-use super::k77_share_group_describe::not_found;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::request::Context;
@@ -57,7 +57,7 @@ fn check(cluster: &Cluster, context: &Context, id: &str) -> Result<(), ApiError>
     cluster.state.check_described_group(context.broker, id)?;
     match cluster.groups.share(id) {
         Some(group) if !group.is_empty() => Err(ErrorCode::NON_EMPTY_GROUP.into()),
-        None if cluster.group_exists(id) => Err(not_found(cluster, id)),
+        None if cluster.group_exists(id) => Err(not_found(cluster, id, "share")),
         _ => Ok(()),
     }
 }

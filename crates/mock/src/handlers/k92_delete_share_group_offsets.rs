@@ -9,8 +9,8 @@ use ottla_protocol::api::delete_share_group_offsets::{
     DeleteShareGroupOffsetsResponseTopic,
 };
 
+use super::described_groups::not_found;
 use super::handler::{Answer, AnswerOf, Handler};
-use super::k77_share_group_describe::not_found;
 use crate::api_error::ApiError;
 use crate::cluster::Cluster;
 use crate::request::Context;
@@ -51,7 +51,7 @@ fn failed(context: &Context, error: ApiError) -> Answer<DeleteShareGroupOffsetsR
 fn check(cluster: &Cluster, context: &Context, id: &str) -> Result<(), ApiError> {
     cluster.state.check_described_group(context.broker, id)?;
     match cluster.groups.share(id).map(|group| group.is_empty()) {
-        None => Err(not_found(cluster, id)),
+        None => Err(not_found(cluster, id, "share")),
         Some(false) => Err(ErrorCode::NON_EMPTY_GROUP.into()),
         Some(true) => Ok(()),
     }

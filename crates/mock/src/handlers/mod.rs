@@ -3,6 +3,7 @@
 
 use ottla_protocol::ApiKey;
 
+mod described_groups;
 mod handler;
 mod k00_produce;
 mod k01_fetch;
