@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use ottla_protocol::record::{BatchIter, ControlRecord, ControlType};
 
 use crate::chain::{Item, Tag};
+use crate::log_records::LogRecords;
 
 /// A topic's number in the chain and a partition.
 pub(crate) type StagePartition = (usize, i32);
@@ -49,39 +49,25 @@ impl PartitionView {
     /// # Errors
     /// The log cannot be read; the text is the reason.
     pub(crate) fn of_log(batches: impl Iterator<Item = Bytes>) -> Result<Self, String> {
-        let mut view = PartitionView::default();
-        let mut open: BTreeMap<i64, Records> = BTreeMap::new();
-        for batch in batches.flat_map(BatchIter::new) {
-            let batch = batch.map_err(|e| e.to_string())?;
-            let header = *batch.header();
-            let data = batch.decompress(64 << 20).map_err(|e| e.to_string())?;
-            for record in data.iter() {
-                let record = record.map_err(|e| e.to_string())?;
-                if header.is_control() {
-                    let ended = open.remove(&header.producer_id).unwrap_or_default();
-                    let marker = ControlRecord::parse(&record).map(|c| c.control_type);
-                    match marker {
-                        Some(ControlType::COMMIT) => view.committed.extend(ended),
-                        Some(ControlType::ABORT) => {}
-                        other => return Err(format!("offset {}: a control record of {other:?}", record.offset)),
-                    }
-                    continue;
-                }
-                let Some(item) = record.value.and_then(Item::parse) else {
-                    return Err(format!(
-                        "the record at offset {} was produced by no client of the world",
-                        record.offset
-                    ));
-                };
-                view.all.push((record.offset, item));
-                match header.is_transactional() {
-                    true => open.entry(header.producer_id).or_default().push((record.offset, item)),
-                    false => view.committed.push((record.offset, item)),
-                }
+        let log = LogRecords::read(batches, i64::MAX, |record| {
+            let item = record.value.and_then(Item::parse);
+            item.ok_or_else(|| {
+                format!(
+                    "the record at offset {} was produced by no client of the world",
+                    record.offset
+                )
+            })
+        })?;
+        let mut view = PartitionView {
+            open: log.open,
+            ..PartitionView::default()
+        };
+        for (offset, item, is_committed) in log.records {
+            view.all.push((offset, item));
+            if is_committed {
+                view.committed.push((offset, item));
             }
         }
-        view.open = open.len();
-        view.committed.sort_by_key(|(offset, _)| *offset);
         Ok(view)
     }
 

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use ottla_mock::Cluster;
-use ottla_protocol::record::{BatchIter, ControlRecord, ControlType};
+use ottla_protocol::Records;
 
-/// The largest size of a decompressed batch.
-const BATCH_BYTES_MAX: usize = 64 << 20;
+use crate::log_records::LogRecords;
 
 /// A record in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,41 +84,17 @@ fn read_partition(
     let high_watermark = cluster
         .watermarks(name, partition)
         .map_or(0, |marks| marks.high_watermark);
-    let mut committed = Vec::new();
-    let mut open: BTreeMap<i64, Vec<LoggedRecord>> = BTreeMap::new();
     let batches = cluster.partition_batches(name, partition).unwrap_or_default();
-    for batch in batches
-        .into_iter()
-        .flat_map(|records| BatchIter::new(records.into_bytes()))
-    {
-        let batch = batch.map_err(|e| e.to_string())?;
-        let header = *batch.header();
-        let data = batch.decompress(BATCH_BYTES_MAX).map_err(|e| e.to_string())?;
-        for record in data.iter() {
-            let record = record.map_err(|e| e.to_string())?;
-            if record.offset >= high_watermark {
-                break;
-            }
-            if header.is_control() {
-                let ended = open.remove(&header.producer_id).unwrap_or_default();
-                if ControlRecord::parse(&record).map(|c| c.control_type) == Some(ControlType::COMMIT) {
-                    committed.extend(ended);
-                }
-                continue;
-            }
-            let row = LoggedRecord {
-                partition,
-                offset: record.offset,
-                key: record.key.map(<[u8]>::to_vec),
-                value: record.value.map(<[u8]>::to_vec),
-            };
-            match header.is_transactional() {
-                true => open.entry(header.producer_id).or_default().push(row),
-                false => committed.push(row),
-            }
-        }
-    }
-    committed.sort_by_key(|record| record.offset);
-    records.extend(committed);
+    let batches = batches.into_iter().map(Records::into_bytes);
+    let log = LogRecords::read(batches, high_watermark, |record| {
+        Ok(LoggedRecord {
+            partition,
+            offset: record.offset,
+            key: record.key.map(<[u8]>::to_vec),
+            value: record.value.map(<[u8]>::to_vec),
+        })
+    })?;
+    let committed = log.records.into_iter().filter(|(.., is_committed)| *is_committed);
+    records.extend(committed.map(|(_, record, _)| record));
     Ok(())
 }
