@@ -68,6 +68,9 @@ impl fmt::Display for NodeId {
 /// none. Called on the thread that produces, or on the client's thread when the partition count becomes known later.
 pub type PartitionerFn = Arc<dyn Fn(&Topic, Option<&[u8]>, i32, usize) -> i32 + Send + Sync>;
 
+/// Returns a topic by its name, and creates it if it is unknown.
+pub type TopicSource = Arc<dyn Fn(&str) -> Result<Arc<Topic>, crate::error::Error> + Send + Sync>;
+
 /// Settings of a topic that are not textual.
 #[derive(Clone, Default)]
 pub struct TopicHooks {

@@ -5,6 +5,7 @@ mod handle;
 mod lifecycle;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
+mod share_consumer;
 mod sockets;
 mod tls;
 
@@ -14,3 +15,4 @@ pub use crate::event::{DeliveryMode, TokenRequest};
 pub use handle::{Client, CommitMode};
 pub use ottla_tls::material::{Encoding, MaterialError, ca_certificates, client_certificate, private_key};
 pub use ottla_tls::{Certificates, PrivateKey, Replacement, VerifyCallback};
+pub use share_consumer::{ServeEvent, ShareConsumer, ShareWakeup};

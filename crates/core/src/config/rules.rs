@@ -31,7 +31,7 @@ impl Conf {
         rules_security::check(&conf)?;
         match kind {
             ClientKind::Producer => resolve_producer(&mut conf)?,
-            ClientKind::Consumer => resolve_consumer(&mut conf)?,
+            ClientKind::Consumer | ClientKind::ShareConsumer => resolve_consumer(&mut conf)?,
         }
         let topic = conf.topic_defaults_mut().clone();
         let topic = resolve_topic(topic, &conf, kind)?;

@@ -103,7 +103,7 @@ fn is_for(property: &Property, kind: ClientKind) -> bool {
     match property.applies {
         Applies::Both => true,
         Applies::Producer => kind == ClientKind::Producer,
-        Applies::Consumer => kind == ClientKind::Consumer,
+        Applies::Consumer => kind.is_consumer(),
     }
 }
 
@@ -176,7 +176,7 @@ fn warning(property: &Property, kind: ClientKind, protocol: &str) -> Option<Stri
     if !is_for(property, kind) {
         let other = match kind {
             ClientKind::Producer => ClientKind::Consumer,
-            ClientKind::Consumer => ClientKind::Producer,
+            ClientKind::Consumer | ClientKind::ShareConsumer => ClientKind::Producer,
         };
         return Some(format!(
             "Configuration property {name} is a {other} property and means nothing to this {kind}"

@@ -54,6 +54,10 @@ pub enum Owner {
     Offsets,
     /// The consumer group.
     Group,
+    /// The share group.
+    ShareGroup,
+    /// Share sessions.
+    ShareFetch,
     /// Admin calls.
     Admin,
     /// Client metrics.

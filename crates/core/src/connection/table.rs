@@ -573,7 +573,9 @@ fn broker_statistics(
 ) -> stats::Broker {
     let name = match (key.purpose, kind) {
         (Purpose::General, _) => connection.name().broker(),
-        (Purpose::Coordinator, ClientKind::Consumer) => format!("GroupCoordinator/{}", key.node),
+        (Purpose::Coordinator, ClientKind::Consumer | ClientKind::ShareConsumer) => {
+            format!("GroupCoordinator/{}", key.node)
+        }
         (Purpose::Coordinator, ClientKind::Producer) => format!("TxnCoordinator/{}", key.node),
     };
     let mut broker = stats::Broker::named(name);

@@ -17,10 +17,7 @@ use crate::event::{PartitionState, Queue};
 use crate::interceptor::Interceptor;
 use crate::log::DebugContexts;
 use crate::sys::Instant;
-use crate::types::{PartitionOffset, Topic, TopicPartition, offset};
-
-/// Returns a topic by its name, and creates it if it is unknown.
-pub type TopicSource = Arc<dyn Fn(&str) -> Result<Arc<Topic>, Error> + Send + Sync>;
+use crate::types::{PartitionOffset, Topic, TopicPartition, TopicSource, offset};
 
 /// The automatic commits of a consumer.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::command::{Command, CommitTarget};
-use super::consumption::{Consumption, TopicSource};
+use super::consumption::Consumption;
 use super::fetch::Origin;
 use super::offsets::{FileAction, FileEvent};
 use super::rebalancing::{Change, Rebalancing};
@@ -18,7 +18,7 @@ use crate::interceptor::Interceptor;
 use crate::log::DebugContexts;
 use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
-use crate::types::{PartitionOffset, TopicPartition, offset};
+use crate::types::{PartitionOffset, TopicPartition, TopicSource, offset};
 
 /// The maximum time for which closing waits for the coordinator, in milliseconds.
 const CLOSE_LIMIT_MS: u64 = 10_000;
@@ -137,7 +137,7 @@ impl Consumer {
             Owner::Fetcher => self.consumption.fetcher.on_outcome(ctx, cluster, key, tag.id, outcome),
             Owner::Offsets => self.consumption.offsets.on_outcome(ctx, cluster, key, tag.id, outcome),
             Owner::Group => self.consumption.group.on_outcome(ctx, cluster, key, tag.id, outcome),
-            Owner::BrokerConnection | Owner::Cluster | Owner::Producer | Owner::Admin | Owner::Telemetry => {}
+            _ => {}
         }
     }
 

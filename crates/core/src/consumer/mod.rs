@@ -27,7 +27,6 @@ mod statistics;
 mod units;
 
 pub use command::{Command, CommitTarget, OffsetsResult};
-pub use consumption::TopicSource;
 pub use fetch::Received;
 pub use manager::{Consumer, Setup};
 pub use offsets::{FileAction, FileEvent, ListOffsets, OffsetFile};

@@ -1,7 +1,7 @@
 //! Commands of the application's threads to the core.
 
 use crate::error::{Error, ErrorCode};
-use crate::{admin, cluster, consumer, credentials, producer};
+use crate::{admin, cluster, consumer, credentials, producer, share};
 
 /// A command of an application thread to the core.
 #[derive(Debug)]
@@ -12,6 +12,8 @@ pub enum Command {
     Producer(producer::Command),
     /// For the consumer.
     Consumer(consumer::Command),
+    /// For the manager of a share consumer.
+    Share(share::Command),
     /// For the admin manager.
     Admin(admin::Command),
     /// For the manager of credentials.
@@ -34,6 +36,7 @@ impl Command {
             Command::Cluster(command) => command.refuse(error),
             Command::Producer(command) => command.refuse(error),
             Command::Consumer(command) => command.refuse(error),
+            Command::Share(command) => command.refuse(error),
             Command::Admin(command) => command.refuse(error),
             Command::Credentials(_) | Command::CertificatesReplaced(_) | Command::Terminate => {}
         }

@@ -13,6 +13,7 @@ use crate::event::{Event, Queue};
 use crate::log::{DebugContexts, Logger, level};
 use crate::producer::{self, Accumulator, TransactionCall, TransactionReply};
 use crate::reply::Reply;
+use crate::share;
 use crate::sys::sync::{AtomicBool, Mutex, RwLock};
 use crate::sys::{Instant, SharedClock, Waker, forks};
 use crate::types::{ClientKind, NameMap, Topic, TopicHooks};
@@ -47,6 +48,8 @@ pub struct Shared {
     pub producer: Option<Arc<Accumulator>>,
     /// A consumer's partitions.
     pub consumer: Option<Arc<SharedState>>,
+    /// A share consumer's state.
+    pub share: Option<Arc<share::SharedState>>,
     topic_defaults: TopicConfig,
     topics: RwLock<Topics>,
     command_queue: Mutex<CommandQueue>,
@@ -127,8 +130,11 @@ impl Shared {
         });
         let consumer = (*kind == ClientKind::Consumer)
             .then(|| Arc::new(SharedState::new(conf, consumer_queue.clone(), waker.clone())));
+        let share =
+            (*kind == ClientKind::ShareConsumer).then(|| Arc::new(share::SharedState::new(consumer_queue.clone())));
         Shared {
             kind: parts.kind,
+            share,
             name: parts.name,
             conf: parts.conf,
             hooks: parts.hooks,

@@ -8,6 +8,7 @@ use crate::connection::{ConnectionTable, Owner, Tag};
 use crate::consumer::Consumer;
 use crate::event::Event;
 use crate::producer::Sender;
+use crate::share::ShareConsumer;
 use crate::stats::{Fatal, Group, Statistics};
 use crate::sys::Instant;
 use crate::types::ClientKind;
@@ -49,6 +50,7 @@ pub(super) struct Sources<'a> {
     pub(super) cluster: &'a Cluster,
     pub(super) producer: Option<&'a mut Sender>,
     pub(super) consumer: Option<&'a Consumer>,
+    pub(super) share: Option<&'a ShareConsumer>,
 }
 
 /// The timer of documents, and the states whose ages they contain. It exists only if the application receives documents.
@@ -123,6 +125,17 @@ impl StatsEmitter {
             (document.txmsgs, document.txmsg_bytes) = (sent.messages, sent.bytes);
             document.eos = producer.eos();
         }
+        if let Some(share) = sources.share {
+            let received = share.received();
+            (document.rxmsgs, document.rxmsg_bytes) = (received.messages, received.bytes);
+            let (state, join_state, assigned) = share.group_state(sources.connections);
+            document.cgrp = Some(Group {
+                state,
+                join_state,
+                assignment_size: assigned as u64,
+                ..Group::default()
+            });
+        }
         if let Some(eos) = &mut document.eos {
             eos.idemp_stateage_ms = self.id.age_ms(now);
             eos.txn_stateage_ms = self.transaction.age_ms(now);
@@ -152,7 +165,7 @@ fn client_statistics(sources: &Sources<'_>, now: Instant, wall_ms: i64) -> Stati
         client_id: shared.conf.client_id.clone(),
         kind: match shared.kind {
             ClientKind::Producer => "producer",
-            ClientKind::Consumer => "consumer",
+            ClientKind::Consumer | ClientKind::ShareConsumer => "consumer",
         },
         ts_us: now.as_micros(),
         time_s: wall_ms.div_euclid(1000),

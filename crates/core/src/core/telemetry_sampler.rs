@@ -7,6 +7,7 @@ use super::shared::Shared;
 use crate::consumer::Consumer;
 use crate::context::Ctx;
 use crate::producer::Sender;
+use crate::share::ShareConsumer;
 use crate::stats::DurationSum;
 use crate::sys::Instant;
 use crate::telemetry::{Facts, Telemetry, Totals};
@@ -72,6 +73,7 @@ pub(super) struct Sources<'a> {
     pub(super) shared: &'a Shared,
     pub(super) producer: Option<&'a mut Sender>,
     pub(super) consumer: Option<&'a Consumer>,
+    pub(super) share: Option<&'a ShareConsumer>,
 }
 
 impl ClientSamples {
@@ -113,7 +115,10 @@ fn facts(sources: &mut Sources<'_>, samples: &mut ClientSamples) -> Facts {
     let conf = &shared.conf;
     let mut resource = vec![("client_rack", conf.client_rack.clone())];
     let mut facts = Facts {
-        kind: Some(shared.kind),
+        kind: Some(match shared.kind {
+            ClientKind::Producer => ClientKind::Producer,
+            ClientKind::Consumer | ClientKind::ShareConsumer => ClientKind::Consumer,
+        }),
         totals: Totals {
             rebalance_ms: samples.rebalance_ms,
             ..Totals::default()
@@ -123,8 +128,11 @@ fn facts(sources: &mut Sources<'_>, samples: &mut ClientSamples) -> Facts {
     };
     match shared.kind {
         ClientKind::Producer => resource.push(("transactional_id", conf.transactional_id.clone())),
-        ClientKind::Consumer => {
-            let member = shared.consumer.as_ref().map(|registry| registry.group().member_id);
+        ClientKind::Consumer | ClientKind::ShareConsumer => {
+            let member = match &shared.share {
+                Some(share) => Some(share.member_id()),
+                None => shared.consumer.as_ref().map(|registry| registry.group().member_id),
+            };
             resource.push(("group_id", conf.group_id.clone()));
             resource.push(("group_instance_id", conf.group_instance_id.clone()));
             resource.push(("group_member_id", member.unwrap_or_default()));
@@ -138,6 +146,9 @@ fn facts(sources: &mut Sources<'_>, samples: &mut ClientSamples) -> Facts {
         .as_deref_mut()
         .map(Sender::take_queue_times)
         .unwrap_or_default();
-    facts.assigned = consumer.map_or(0, Consumer::assigned_count);
+    facts.assigned = match sources.share {
+        Some(share) => share.assigned_count(),
+        None => consumer.map_or(0, Consumer::assigned_count),
+    };
     facts
 }

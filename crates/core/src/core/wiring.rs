@@ -23,8 +23,9 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{Event, Throttle};
 use crate::log::{DebugContexts, level};
 use crate::producer::Sender;
+use crate::share::ShareConsumer;
 use crate::sys::{Instant, Rng, earliest};
-use crate::types::TopicHooks;
+use crate::types::{TopicHooks, TopicSource};
 
 /// The managers of a client, and the connections that they share.
 pub struct Core {
@@ -34,6 +35,7 @@ pub struct Core {
     cluster: Cluster,
     producer: Option<Sender>,
     consumer: Option<Consumer>,
+    share: Option<ShareConsumer>,
     /// Offset look-ups (ListOffsets) that the application requests from a producer; a consumer has its own [`ListOffsets`].
     offsets: ListOffsets,
     admin: Admin,
@@ -76,6 +78,7 @@ macro_rules! metric_sources {
             shared: &$core.shared,
             producer: $core.producer.as_mut(),
             consumer: $core.consumer.as_ref(),
+            share: $core.share.as_ref(),
         }
     };
 }
@@ -86,10 +89,14 @@ fn address(connections: &ConnectionTable, key: BrokerKey) -> String {
     address.map_or_else(String::new, |(host, port)| format!("{host}:{port}"))
 }
 
+fn topic_source(shared: &Arc<Shared>) -> TopicSource {
+    let shared = shared.clone();
+    Arc::new(move |name| shared.topic(name, None, TopicHooks::default()))
+}
+
 fn consumer_setup(shared: &Arc<Shared>) -> consumer::Setup {
-    let topics = shared.clone();
     consumer::Setup {
-        topics: Arc::new(move |name| topics.topic(name, None, TopicHooks::default())),
+        topics: topic_source(shared),
         rebalance_event: shared.hooks.rebalance_event,
         commit_event: shared.hooks.commit_event,
         interceptor: shared.hooks.interceptor.clone(),
@@ -117,6 +124,10 @@ impl Core {
             .consumer
             .clone()
             .map(|r| Consumer::new(r, &shared.conf, consumer_setup(&shared)));
+        let share = shared
+            .share
+            .clone()
+            .map(|share| ShareConsumer::new(share, &shared.conf, topic_source(&shared)));
         let offsets = ListOffsets::new(&shared.conf);
         Core {
             stats_emitter: StatsEmitter::new(&shared),
@@ -127,6 +138,7 @@ impl Core {
             cluster: Cluster::default(),
             producer,
             consumer,
+            share,
             offsets,
             admin: Admin::default(),
             rng,
@@ -274,6 +286,12 @@ impl Core {
                 self.shared.report(error);
             }
         }
+        if let Some(share) = &mut self.share {
+            wake = earliest(wake, share.poll(&mut ctx, &mut self.cluster));
+            if let Some(fatal) = share.take_fatal() {
+                self.shared.set_fatal(fatal.code, &fatal.message);
+            }
+        }
         wake = earliest(wake, self.offsets.poll(&mut ctx, &mut self.cluster));
         wake = earliest(wake, self.admin.poll(&mut ctx, &mut self.cluster));
         // After the other managers, so that its next timer covers their requests.
@@ -285,6 +303,7 @@ impl Core {
                 cluster: &self.cluster,
                 producer: self.producer.as_mut(),
                 consumer: self.consumer.as_ref(),
+                share: self.share.as_ref(),
             };
             wake = earliest(wake, Some(stats_emitter.poll(sources, now, wall_ms)));
         }
@@ -363,6 +382,9 @@ impl Core {
                 if let Some(c) = &mut self.consumer {
                     c.on_connection_down(&mut ctx, &mut self.cluster, key, error);
                 }
+                if let Some(s) = &mut self.share {
+                    s.on_connection_down(&mut ctx, key, error);
+                }
                 if error.is_some() {
                     self.offsets.on_connection_down(&mut self.cluster, key, now);
                 }
@@ -412,6 +434,11 @@ impl Core {
                 }
             }
             Owner::Admin => self.admin.on_outcome(&mut ctx, &mut self.cluster, key, tag.id, outcome),
+            Owner::ShareGroup | Owner::ShareFetch => {
+                if let Some(s) = &mut self.share {
+                    s.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);
+                }
+            }
             Owner::Fetcher | Owner::Offsets | Owner::Group => {
                 if let Some(c) = &mut self.consumer {
                     c.on_outcome(&mut ctx, &mut self.cluster, key, tag, outcome);
@@ -457,6 +484,9 @@ impl Core {
                 if let Some(c) = &mut self.consumer {
                     c.on_topic_changed(&mut ctx, &mut self.cluster, &name);
                 }
+                if let Some(s) = &mut self.share {
+                    s.on_topic_changed(&mut self.cluster, &name);
+                }
                 self.offsets.on_topic_changed(now, &self.cluster, &name);
             }
             Change::Brokers => self.shared.set_cluster_info(ClusterInfo {
@@ -481,6 +511,10 @@ impl Core {
                 Some(c) => c.on_command(&mut ctx, &mut self.cluster, command),
                 None => self.offsets.on_command(&mut ctx, &mut self.cluster, command),
             },
+            Command::Share(command) => match &mut self.share {
+                Some(s) => s.on_command(&mut ctx, &mut self.cluster, command),
+                None => command.refuse(Error::invalid_arg("the client is not a share consumer")),
+            },
             Command::Admin(command) => self.admin.on_command(&ctx, command),
             Command::Credentials(command) => self.credentials.on_command(&mut ctx, command),
             Command::CertificatesReplaced(warnings) => self.connections.on_certificates_replaced(warnings, now),
@@ -494,6 +528,9 @@ impl Core {
                 }
                 if let Some(c) = &mut self.consumer {
                     c.close(&mut ctx, &mut self.cluster);
+                }
+                if let Some(s) = &mut self.share {
+                    s.close();
                 }
                 let error = Error::new(ErrorCode::L_DESTROY, "the client is being destroyed");
                 self.offsets.close(&mut self.cluster, &error);

@@ -8,7 +8,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use ottla_protocol::record::{Headers, RecordCursor, RecordData, RecordError};
+use ottla_protocol::record::{Headers, RecordCursor, RecordData, RecordError, RecordRef as WireRecord};
 
 use super::partition::PositionTracker;
 use super::{Event, PartitionNotice, PartitionState};
@@ -17,16 +17,48 @@ use crate::types::TimestampType;
 
 /// The uncompressed records of one batch and the properties from its header.
 #[derive(Debug)]
-struct Segment {
+pub(super) struct Segment {
     data: RecordData,
     leader_epoch: i32,
     /// The position of the first requested record.
     start: RecordCursor,
 }
 
+impl Segment {
+    pub(super) fn new(data: RecordData, leader_epoch: i32, start: RecordCursor) -> Self {
+        Segment {
+            data,
+            leader_epoch,
+            start,
+        }
+    }
+
+    pub(super) fn data(&self) -> &RecordData {
+        &self.data
+    }
+
+    pub(super) fn leader_epoch(&self) -> i32 {
+        self.leader_epoch
+    }
+
+    pub(super) fn start(&self) -> RecordCursor {
+        self.start
+    }
+}
+
 /// The bytes that the records of a chunk point into. Reference-counted, independent of the chunk.
 pub struct ChunkMemory {
     segments: Vec<Segment>,
+}
+
+impl ChunkMemory {
+    pub(super) fn new(segments: Vec<Segment>) -> Self {
+        ChunkMemory { segments }
+    }
+
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
+    }
 }
 
 impl fmt::Debug for ChunkMemory {
@@ -154,16 +186,7 @@ impl Chunk {
                     self.remaining -= 1;
                     self.place
                         .on_taken(record.offset, segment.leader_epoch, self.partition.auto_store());
-                    let record = RecordRef {
-                        offset: record.offset,
-                        timestamp_ms: record.timestamp,
-                        timestamp_type: timestamp_type(record.timestamp_type),
-                        key: record.key,
-                        value: record.value,
-                        headers: record.headers,
-                        leader_epoch: segment.leader_epoch,
-                    };
-                    return Some((record, &mut self.attachment));
+                    return Some((record_ref(&record, segment.leader_epoch), &mut self.attachment));
                 }
                 None => {
                     self.segment += 1;
@@ -180,6 +203,20 @@ impl Chunk {
                 }
             }
         }
+    }
+}
+
+/// Returns a record of a batch as the application sees it.
+#[inline]
+pub(super) fn record_ref<'a>(record: &WireRecord<'a>, leader_epoch: i32) -> RecordRef<'a> {
+    RecordRef {
+        offset: record.offset,
+        timestamp_ms: record.timestamp,
+        timestamp_type: timestamp_type(record.timestamp_type),
+        key: record.key,
+        value: record.value,
+        headers: record.headers,
+        leader_epoch,
     }
 }
 
@@ -281,11 +318,7 @@ impl ChunkBuilder {
         }
         self.records += count;
         self.bytes += data.bytes().len() as u64;
-        self.segments.push(Segment {
-            data,
-            leader_epoch,
-            start,
-        });
+        self.segments.push(Segment::new(data, leader_epoch, start));
         Ok(())
     }
 
@@ -302,9 +335,7 @@ impl ChunkBuilder {
             broker_id,
             segment: 0,
             cursor: self.segments.first().map_or_else(RecordCursor::default, |s| s.start),
-            memory: Arc::new(ChunkMemory {
-                segments: self.segments,
-            }),
+            memory: Arc::new(ChunkMemory::new(self.segments)),
             remaining: self.records,
             records: self.records as u64,
             bytes: self.bytes,

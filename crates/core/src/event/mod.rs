@@ -8,6 +8,7 @@ mod delivery;
 mod model_tests;
 mod partition;
 mod queue;
+mod share;
 #[cfg(test)]
 mod test_records;
 
@@ -18,6 +19,10 @@ pub use chunk::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};
 pub use delivery::{DeliveredRecord, Delivery, DeliveryMode, Progress, Reservation};
 pub use partition::{PartitionState, StoredOffset};
 pub use queue::{Notify, Queue, QueueActivity};
+pub use share::{
+    AcknowledgementResult, AcquiredPartition, AcquiredPartitionBuilder, AcquiredRange, AcquiredRecords, OffsetRange,
+    ShareBatch, ShareSessionId, UnreadableRecords, WaitingBatches,
+};
 
 use std::sync::Arc;
 
@@ -36,6 +41,10 @@ pub enum Event {
     Records(Chunk),
     /// End of partition or an error of a consumed partition.
     Partition(PartitionNotice),
+    /// Records that a member of a share group has acquired.
+    Acquired(Box<ShareBatch>),
+    /// The result of acknowledgements in a share group.
+    Acknowledged(AcknowledgementResult),
     /// A client-level error or notice: `all brokers down`, authentication, fatal errors …
     Error(Error),
     /// A log line, when logs go to a queue.
@@ -118,6 +127,7 @@ impl Event {
         match self {
             Event::Delivery(d) => d.len(),
             Event::Records(c) => c.remaining(),
+            Event::Acquired(batch) => batch.len(),
             Event::Yield => 0,
             _ => 1,
         }
@@ -132,7 +142,7 @@ impl Event {
     /// offset. All other events are served before records, see [`Queue::push`].
     pub fn is_positional(&self) -> bool {
         match self {
-            Event::Records(_) => true,
+            Event::Records(_) | Event::Acquired(_) => true,
             Event::Partition(notice) => notice.partition.is_some(),
             _ => false,
         }

@@ -68,7 +68,7 @@ pub fn request_counts(kind: ClientKind, by_key: &BTreeMap<ApiKey, u64>) -> BTree
     let shown = |shown: Shown| match shown {
         Always => true,
         ByProducers => kind == ClientKind::Producer,
-        ByConsumers => kind == ClientKind::Consumer,
+        ByConsumers => kind.is_consumer(),
         WhenUsed => false,
     };
     let zeros = REQUESTS.iter().filter(|r| shown(r.2)).map(|r| (r.1, 0));

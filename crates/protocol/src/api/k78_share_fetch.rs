@@ -113,3 +113,11 @@ schema! {
         rack: Option<String> [0+] = None,
     }
 }
+
+impl ShareFetchRequest {
+    /// The lowest version that brokers of Kafka 4.1 and later support.
+    pub const STABLE_SINCE: i16 = 1;
+
+    /// The first version with acquire modes (KIP-1206) and renewed acquisition locks (KIP-1222).
+    pub const ACQUIRE_MODE_SINCE: i16 = 2;
+}

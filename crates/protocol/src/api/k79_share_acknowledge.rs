@@ -80,3 +80,11 @@ schema! {
         rack: Option<String> [0+] = None,
     }
 }
+
+impl ShareAcknowledgeRequest {
+    /// The lowest version that brokers of Kafka 4.1 and later support.
+    pub const STABLE_SINCE: i16 = 1;
+
+    /// The first version in which acquisition locks can be renewed (KIP-1222).
+    pub const RENEW_SINCE: i16 = 2;
+}

@@ -1,0 +1,437 @@
+//! The application's handle of a share consumer (KIP-932).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::handle::Client;
+use crate::config::{ClientConfig, TopicConfig};
+use crate::core::{ClientHooks, Command};
+use crate::error::{Error, ErrorCode};
+use crate::event::{Event, Queue, ShareBatch};
+use crate::reply::Reply;
+use crate::share::{
+    self, AcknowledgeType, CommitCall, CommitResults, Delivered, PartitionAcknowledgements, SharedState,
+};
+use crate::sys::Instant;
+use crate::types::ClientKind;
+
+/// Receives the events that are not records: errors of the client, statistics, log lines, results of acknowledgements. An
+/// error ends the call with it.
+pub type ServeEvent<'a> = dyn FnMut(Event) -> Result<(), Error> + 'a;
+
+/// Whether the application acknowledges each record (`share.acknowledgement.mode`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// The next poll, commit or close accepts the records of the last poll.
+    Implicit,
+    /// Each record of the last poll must be acknowledged before the next one.
+    Explicit,
+}
+
+/// Ends a waiting poll from another thread.
+#[derive(Debug, Clone)]
+pub struct ShareWakeup(Arc<Queue>);
+
+impl ShareWakeup {
+    /// Ends the present or the next poll: it returns no records.
+    pub fn wake(&self) {
+        self.0.wake();
+    }
+}
+
+/// A consumer of a share group: receives records that the group's members read together, and acknowledges each of them.
+/// One thread at a time uses it.
+///
+/// ```text
+/// subscribe()
+///   poll()                 records of one broker, locked for this member (group.share.record.lock.duration.ms)
+///   acknowledge() ...      in explicit mode: each record
+///   poll(), commit_sync() or commit_async()      sends the acknowledgements
+/// close()
+/// ```
+///
+/// Records whose acknowledgement does not arrive in time are delivered again, to any member, up to the group's limit
+/// (`group.share.delivery.count.limit`).
+pub struct ShareConsumer {
+    client: Client,
+    shared: Arc<SharedState>,
+    mode: Mode,
+    is_subscribed: bool,
+    delivered: Delivered,
+    /// When the last batch was taken.
+    taken_at: Option<Instant>,
+    closing: Option<Arc<Reply<Result<(), Error>>>>,
+    is_closed: bool,
+}
+
+impl std::fmt::Debug for ShareConsumer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ShareConsumer")
+            .field("name", &self.client.name())
+            .field("mode", &self.mode)
+            .field("delivered", &self.delivered)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ShareConsumer {
+    /// Creates a share consumer and starts its thread.
+    ///
+    /// # Errors
+    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) without `group.id`, and those of [`Client::new`].
+    pub fn new(conf: ClientConfig, topic_defaults: TopicConfig, hooks: ClientHooks) -> Result<Self, Error> {
+        if conf.group_id.is_empty() {
+            return Err(Error::invalid_arg("a share consumer needs group.id"));
+        }
+        let mode = match conf.share_acknowledgement_mode.as_str() {
+            "explicit" => Mode::Explicit,
+            _ => Mode::Implicit,
+        };
+        let client = Client::new(ClientKind::ShareConsumer, conf, topic_defaults, hooks)?;
+        let shared = client.shared().share.clone();
+        let shared = shared.ok_or_else(|| Error::new(ErrorCode::L_FAIL, "the client is no share consumer"))?;
+        // Polls serve the client's other events, too.
+        client
+            .main_queue()
+            .forward_by_default(Some(client.consumer_queue().clone()));
+        Ok(ShareConsumer {
+            client,
+            shared,
+            mode,
+            is_subscribed: false,
+            delivered: Delivered::default(),
+            taken_at: None,
+            closing: None,
+            is_closed: false,
+        })
+    }
+
+    /// The client: its queues, log, credentials.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Returns a handle that ends waiting polls.
+    pub fn wakeup(&self) -> ShareWakeup {
+        ShareWakeup(self.client.consumer_queue().clone())
+    }
+
+    /// Starts or ends the delivery of [`Event::Acknowledged`].
+    pub fn set_acknowledgement_events(&self, wanted: bool) {
+        self.shared.set_acknowledgement_events(wanted);
+    }
+
+    /// Returns the duration of acquisition locks in milliseconds; `None` before the first response with records.
+    pub fn lock_timeout_ms(&self) -> Option<u32> {
+        self.shared.lock_timeout_ms()
+    }
+
+    /// Returns whether the application acknowledges each record.
+    pub fn is_explicit(&self) -> bool {
+        self.mode == Mode::Explicit
+    }
+
+    fn check_open(&self) -> Result<(), Error> {
+        self.client.shared().check_process()?;
+        match self.is_closed || self.closing.is_some() {
+            true => Err(Error::new(ErrorCode::L_STATE, "the share consumer is closed")),
+            false => Ok(()),
+        }
+    }
+
+    fn send(&self, command: share::Command) {
+        self.client.shared().send(Command::Share(command));
+    }
+
+    fn deadline(&self, timeout: Option<Duration>) -> Instant {
+        timeout.map_or(Instant::NEVER, |timeout| self.client.shared().clock.now() + timeout)
+    }
+
+    // ---------------------------------------------------------------- subscription
+
+    /// Joins the group for these topics, or replaces the topics. Names are literal. An empty list is
+    /// [`unsubscribe`](Self::unsubscribe).
+    ///
+    /// # Errors
+    /// [`L_INVALID_ARG`](ErrorCode::L_INVALID_ARG) for empty or duplicate names, [`L_STATE`](ErrorCode::L_STATE) after a close,
+    /// the client's fatal error.
+    pub fn subscribe(&mut self, topics: &[String]) -> Result<(), Error> {
+        self.check_open()?;
+        self.check_fatal()?;
+        for (index, name) in topics.iter().enumerate() {
+            if name.is_empty() {
+                return Err(Error::invalid_arg("a topic name is empty"));
+            }
+            if topics.iter().take(index).any(|other| other == name) {
+                return Err(Error::invalid_arg(format!("the topic {name} is listed twice")));
+            }
+        }
+        if topics.is_empty() {
+            return self.unsubscribe();
+        }
+        let reply = Reply::new();
+        self.send(share::Command::Subscribe {
+            topics: topics.to_vec(),
+            reply: reply.clone(),
+        });
+        answer(&reply)?;
+        self.is_subscribed = true;
+        Ok(())
+    }
+
+    /// Leaves the group. Records of the last poll that are not acknowledged become available to other members.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) after a close.
+    pub fn unsubscribe(&mut self) -> Result<(), Error> {
+        self.check_open()?;
+        self.commit_in_background(None);
+        self.delivered.clear();
+        let reply = Reply::new();
+        self.send(share::Command::Unsubscribe { reply: reply.clone() });
+        self.is_subscribed = false;
+        answer(&reply)
+    }
+
+    /// Returns the subscription.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) after a close.
+    pub fn subscription(&self) -> Result<Vec<String>, Error> {
+        self.check_open()?;
+        let reply = Reply::new();
+        self.send(share::Command::Subscription { reply: reply.clone() });
+        answer(&reply)
+    }
+
+    // ---------------------------------------------------------------- records
+
+    fn check_fatal(&self) -> Result<(), Error> {
+        match self.client.fatal_error() {
+            Some(fatal) => Err(fatal.into_fatal()),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for records; returns the batch of one broker, or `None` when the time is up or after a
+    /// [`wakeup`](Self::wakeup). Sends the acknowledgements of the last batch; in implicit mode it accepts records without
+    /// one.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) without a subscription, after a close, and in explicit mode while records of the last
+    /// poll are not acknowledged; errors of the group and of topics; the client's fatal error; errors of `serve`.
+    pub fn poll(
+        &mut self,
+        timeout: Option<Duration>,
+        serve: &mut ServeEvent<'_>,
+    ) -> Result<Option<Box<ShareBatch>>, Error> {
+        self.check_open()?;
+        self.check_fatal()?;
+        if !self.is_subscribed {
+            return Err(Error::new(
+                ErrorCode::L_STATE,
+                "the share consumer is not subscribed to any topic",
+            ));
+        }
+        let unacknowledged = self.delivered.unacknowledged();
+        if self.mode == Mode::Explicit && unacknowledged > 0 {
+            let text = format!("{unacknowledged} records from the previous poll have not been acknowledged");
+            return Err(Error::new(ErrorCode::L_STATE, text));
+        }
+        let acknowledgements = self.take_acknowledgements();
+        let busy = self
+            .taken_at
+            .take()
+            .map(|at| self.client.shared().clock.now().since(at));
+        let busy_us = busy.map(|busy| u64::try_from(busy.as_micros()).unwrap_or(u64::MAX));
+        let poll = |acknowledgements, wait_until| share::Command::Poll {
+            acknowledgements,
+            wait_until,
+            busy_us,
+        };
+        let ready = self.next_batch(Instant::ORIGIN, serve);
+        let Ok(None) = ready else {
+            self.send(poll(acknowledgements, None));
+            return self.deliver(ready);
+        };
+        let waits = timeout != Some(Duration::ZERO);
+        let deadline = self.deadline(timeout);
+        if waits || !acknowledgements.is_empty() || busy_us.is_some() || !self.shared.is_fetching() {
+            self.send(poll(acknowledgements, Some(deadline)));
+        }
+        let batch = match waits {
+            true => self.next_batch(deadline, serve),
+            false => Ok(None),
+        };
+        self.deliver(batch)
+    }
+
+    /// Serves events until a batch arrives, `deadline` passes or a wake-up.
+    fn next_batch(&self, deadline: Instant, serve: &mut ServeEvent<'_>) -> Result<Option<Box<ShareBatch>>, Error> {
+        let queue = self.client.consumer_queue();
+        loop {
+            let left = match deadline {
+                Instant::NEVER => None,
+                Instant::ORIGIN => Some(Duration::ZERO),
+                deadline => Some(deadline.since(self.client.shared().clock.now())),
+            };
+            match queue.pop(left) {
+                None => return Ok(None),
+                Some(Event::Acquired(batch)) => return Ok(Some(batch)),
+                Some(Event::Partition(notice)) => return Err(notice.error),
+                Some(event) => serve(event)?,
+            }
+        }
+    }
+
+    fn deliver(&mut self, batch: Result<Option<Box<ShareBatch>>, Error>) -> Result<Option<Box<ShareBatch>>, Error> {
+        let Some(mut batch) = batch? else { return Ok(None) };
+        batch.on_taken();
+        self.delivered.add(&batch);
+        self.taken_at = Some(self.client.shared().clock.now());
+        if self.shared.wakes_on_take() {
+            self.client.shared().waker.wake();
+        }
+        Ok(Some(batch))
+    }
+
+    // ---------------------------------------------------------------- acknowledgements
+
+    /// Acknowledges a record of the last poll, or changes its acknowledgement; the next poll or commit sends it.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) in implicit mode, for a record that is not of the last poll or is committed, and after a
+    /// close.
+    pub fn acknowledge(&mut self, topic: &str, partition: i32, offset: i64, ty: AcknowledgeType) -> Result<(), Error> {
+        self.check_open()?;
+        if self.mode == Mode::Implicit {
+            let text = "records are acknowledged by the next poll: set share.acknowledgement.mode=explicit";
+            return Err(Error::new(ErrorCode::L_STATE, text));
+        }
+        self.delivered.acknowledge(topic, partition, offset, ty)
+    }
+
+    /// Returns the number of records of the last poll without an acknowledgement.
+    pub fn unacknowledged(&self) -> usize {
+        self.delivered.unacknowledged()
+    }
+
+    fn take_acknowledgements(&mut self) -> Vec<PartitionAcknowledgements> {
+        self.delivered.take(match self.mode {
+            Mode::Implicit => Some(AcknowledgeType::Accept),
+            Mode::Explicit => None,
+        })
+    }
+
+    fn commit_in_background(&mut self, rest: Option<AcknowledgeType>) {
+        let acknowledgements = self.delivered.take(rest);
+        if !acknowledgements.is_empty() {
+            self.send(share::Command::Commit {
+                acknowledgements,
+                call: None,
+            });
+        }
+    }
+
+    /// Serves the results of acknowledgements that have arrived.
+    fn serve_results(&self, serve: &mut ServeEvent<'_>) -> Result<(), Error> {
+        let results = self
+            .client
+            .consumer_queue()
+            .extract(|event| matches!(event, Event::Acknowledged(_)));
+        results.into_iter().try_for_each(serve)
+    }
+
+    /// Sends the acknowledgements without waiting. In implicit mode it accepts the records of the last poll. Passes results
+    /// that have arrived to `serve`.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) after a close; errors of `serve`.
+    pub fn commit_async(&mut self, serve: &mut ServeEvent<'_>) -> Result<(), Error> {
+        self.check_open()?;
+        let acknowledgements = self.take_acknowledgements();
+        if !acknowledgements.is_empty() {
+            self.send(share::Command::Commit {
+                acknowledgements,
+                call: None,
+            });
+        }
+        self.serve_results(serve)
+    }
+
+    /// Sends the acknowledgements and waits for the result of each partition; empty if there was nothing to send. In implicit
+    /// mode it accepts the records of the last poll. Partitions without a result at the deadline have
+    /// [`REQUEST_TIMED_OUT`](ErrorCode::REQUEST_TIMED_OUT).
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) after a close, [`L_DESTROY`](ErrorCode::L_DESTROY) when the client is destroyed
+    /// meanwhile; errors of `serve`.
+    pub fn commit_sync(
+        &mut self,
+        timeout: Option<Duration>,
+        serve: &mut ServeEvent<'_>,
+    ) -> Result<CommitResults, Error> {
+        self.check_open()?;
+        let acknowledgements = self.take_acknowledgements();
+        if acknowledgements.is_empty() {
+            self.serve_results(serve)?;
+            return Ok(Vec::new());
+        }
+        let reply = Reply::new();
+        self.send(share::Command::Commit {
+            acknowledgements,
+            call: Some(CommitCall {
+                deadline: self.deadline(timeout),
+                reply: reply.clone(),
+            }),
+        });
+        let results = answer(&reply);
+        self.serve_results(serve)?;
+        results
+    }
+
+    // ---------------------------------------------------------------- the end
+
+    /// Begins to close the consumer: sends the acknowledgements, closes the share sessions, leaves the group. In implicit mode
+    /// records of the last poll that no poll or commit has accepted become available to other members.
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) when it is closed or being closed.
+    pub fn begin_close(&mut self) -> Result<(), Error> {
+        self.check_open()?;
+        let acknowledgements = self.delivered.take(None);
+        self.delivered.clear();
+        let reply = Reply::new();
+        self.send(share::Command::Close {
+            acknowledgements,
+            reply: reply.clone(),
+        });
+        self.closing = Some(reply);
+        Ok(())
+    }
+
+    /// Closes the consumer, within about `socket.timeout.ms`; see [`begin_close`](Self::begin_close).
+    ///
+    /// # Errors
+    /// [`L_STATE`](ErrorCode::L_STATE) when it is closed or being closed, [`L_TIMED_OUT`](ErrorCode::L_TIMED_OUT) when brokers
+    /// did not answer, errors of `serve`; the consumer is closed in the latter cases.
+    pub fn close(&mut self, serve: &mut ServeEvent<'_>) -> Result<(), Error> {
+        self.begin_close()?;
+        let result = self.closing.take().map_or(Ok(()), |reply| answer(&reply));
+        self.is_closed = true;
+        self.serve_results(serve)?;
+        result
+    }
+
+    /// Returns whether the consumer is closed.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed || self.closing.as_ref().is_some_and(|reply| reply.is_filled())
+    }
+}
+
+/// Waits for the reply of the core, which answers every command.
+fn answer<T>(reply: &Reply<Result<T, Error>>) -> Result<T, Error> {
+    reply
+        .wait(None)
+        .unwrap_or_else(|| Err(Error::new(ErrorCode::L_DESTROY, "the client is being destroyed")))
+}
