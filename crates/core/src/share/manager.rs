@@ -111,9 +111,8 @@ impl ShareConsumer {
             } => {
                 self.sessions.acknowledge(acknowledgements, None);
                 let wait_until = wait_until.filter(|_| !self.member.is_inactive());
-                self.sessions
-                    .demand
-                    .on_poll(wait_until, busy_us.map(Duration::from_micros));
+                let busy = busy_us.map(Duration::from_micros);
+                self.sessions.demand.on_poll(ctx.now, wait_until, busy);
             }
             Command::Commit { acknowledgements, call } => self.sessions.acknowledge(acknowledgements, call),
             Command::Close {

@@ -310,7 +310,6 @@ impl Sessions {
                 self.send(ctx, &broker, kind, plan);
                 if is_fetch {
                     self.last_fetched = Some(node);
-                    self.demand.on_fetch();
                 }
             }
             Ready::Connecting | Ready::Busy => {}
