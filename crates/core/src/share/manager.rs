@@ -137,6 +137,7 @@ impl ShareConsumer {
 
     fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
         self.sessions.demand.clear();
+        self.sessions.release_batches(|_| true);
         self.sessions.assign(Vec::new());
         self.member.unsubscribe(ctx, cluster);
     }

@@ -652,11 +652,7 @@ impl Sessions {
             return None;
         }
         let limit = lock / 2;
-        for event in self.drop_batches(|batch| batch.received_at() + limit <= now) {
-            if let Event::Acquired(batch) = event {
-                self.release(&batch);
-            }
-        }
+        self.release_batches(|batch| batch.received_at() + limit <= now);
         let mut next = None;
         self.shared.queue().visit_all(|event| {
             if let Event::Acquired(batch) = event {
@@ -664,6 +660,15 @@ impl Sessions {
             }
         });
         next
+    }
+
+    /// Takes batches out of the application's queue and releases their records.
+    pub(super) fn release_batches(&mut self, is_released: impl Fn(&ShareBatch) -> bool) {
+        for event in self.drop_batches(is_released) {
+            if let Event::Acquired(batch) = event {
+                self.release(&batch);
+            }
+        }
     }
 
     fn release(&mut self, batch: &ShareBatch) {
