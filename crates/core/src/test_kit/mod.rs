@@ -30,4 +30,4 @@ pub(crate) use consumer::{Fetch, Got, record, take_from, take_one_from};
 pub(crate) use metadata::MetadataClient;
 pub(crate) use network::Arrival;
 pub(crate) use producer::{Report, Sent, broker_error, report, strings};
-pub(crate) use world::World;
+pub(crate) use world::{Client, World, WorldBuilder};
