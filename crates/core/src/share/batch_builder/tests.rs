@@ -1,6 +1,6 @@
 use bytes::{Bytes, BytesMut};
-use ottla_protocol::compression::Codec;
 use ottla_protocol::Uuid;
+use ottla_protocol::compression::Codec;
 
 use super::*;
 use crate::event::AcquiredPartition;
