@@ -16,6 +16,7 @@ mod rules_share;
 mod secret;
 mod tables;
 mod unavailable;
+pub(crate) mod units;
 mod value;
 
 pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};
