@@ -234,8 +234,8 @@ impl Results {
                 Some(_) => {}
                 None => call.results.push((set.tp.clone(), error)),
             }
-            self.complete(number);
         }
+        let origin = set.origin;
         if set.origin != Origin::Client && self.shared.has_acknowledgement_events() {
             let result = AcknowledgementResult {
                 tp: set.tp,
@@ -243,6 +243,10 @@ impl Results {
                 error,
             };
             self.shared.queue().push(Event::Acknowledged(result));
+        }
+        // A call that returns serves the events of its results, so they come first.
+        if let Origin::Call(number) = origin {
+            self.complete(number);
         }
     }
 
