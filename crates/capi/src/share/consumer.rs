@@ -35,10 +35,11 @@ const SHELLS_KEPT: usize = 8;
 const CLOSE_LOOK: Duration = Duration::from_millis(5);
 
 fn create(conf: ConfHandle) -> Result<Arc<ShareHandle>, Error> {
-    let (handle, consumer) = client::create_with(ClientKind::ShareConsumer, conf, |settings, topic_settings, hooks| {
-        let consumer = ShareConsumer::new(settings, topic_settings, hooks)?;
-        Ok((consumer.client().clone(), consumer))
-    })?;
+    let (handle, consumer) =
+        client::create_with(ClientKind::ShareConsumer, conf, |settings, topic_settings, hooks| {
+            let consumer = ShareConsumer::new(settings, topic_settings, hooks)?;
+            Ok((consumer.client().clone(), consumer))
+        })?;
     Ok(ShareHandle::new(handle, consumer))
 }
 
@@ -121,6 +122,7 @@ fn destroy(share: &ShareHandle, mut entered: Entered<'_>, flags: c_int) {
         drop(consumer);
     }
     client::end(handle, client);
+    share.forget_receiver();
 }
 
 /// Destroys a handle, unless it is in use.

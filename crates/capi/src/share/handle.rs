@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::callback::AcknowledgementCommitCb;
 use super::gate::{Gate, Inside};
+use crate::acknowledged;
 use crate::callbacks::Opaque;
 use crate::errors::ErrorHandle;
 use crate::ffi::{Owned, Tag, Tagged};
@@ -23,6 +24,8 @@ pub struct ShareHandle {
     tag: Tag,
     /// The client, which callbacks receive as `rd_kafka_t`.
     handle: Arc<Handle>,
+    /// Differs between the share consumers of the process.
+    number: u64,
     /// `None` once it is destroyed.
     consumer: Gate<Option<ShareConsumer>>,
     commit_callback: Mutex<Option<CommitCallback>>,
@@ -96,16 +99,20 @@ impl ShareHandle {
     pub fn new(handle: Arc<Handle>, consumer: ShareConsumer) -> Arc<Self> {
         let share = Arc::new(ShareHandle {
             tag: Tag::new(Self::TAG),
-            handle: handle.clone(),
+            handle,
+            number: consumer.number(),
             consumer: Gate::new(Some(consumer)),
             commit_callback: Mutex::default(),
         });
         let this: Weak<ShareHandle> = Arc::downgrade(&share);
-        handle.set_on_acknowledged(Box::new(move |result| {
-            if let Some(share) = this.upgrade() {
-                super::callback::call(&share, result);
-            }
-        }));
+        acknowledged::add(
+            share.number,
+            Arc::new(move |result| {
+                if let Some(share) = this.upgrade() {
+                    super::callback::call(&share, result);
+                }
+            }),
+        );
         share
     }
 
@@ -117,6 +124,11 @@ impl ShareHandle {
     /// Makes later calls with the handle fail; returns false if it was called before.
     pub fn invalidate(&self) -> bool {
         self.tag.clear()
+    }
+
+    /// Ends the calls of the acknowledgement commit callback.
+    pub fn forget_receiver(&self) {
+        acknowledged::remove(self.number);
     }
 
     /// Starts a call: no other thread is in one.

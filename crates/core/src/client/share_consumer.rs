@@ -111,6 +111,12 @@ impl ShareConsumer {
         &self.client
     }
 
+    /// Returns the number of the share consumer, which its [results of acknowledgements](crate::event::AcknowledgementResult)
+    /// have.
+    pub fn number(&self) -> u64 {
+        self.shared.number()
+    }
+
     /// Returns a handle that ends waiting polls.
     pub fn wakeup(&self) -> ShareWakeup {
         ShareWakeup(self.shared.clone())

@@ -341,6 +341,9 @@ impl ShareBatch {
 /// The result of acknowledgements of one partition's records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcknowledgementResult {
+    /// The number of the share consumer, see `share::SharedState::number`: its events may be forwarded to another client's
+    /// queue.
+    pub consumer: u64,
     /// The partition.
     pub tp: TopicPartition,
     /// The records, in the order of offsets.

@@ -238,6 +238,7 @@ impl Results {
         let origin = set.origin;
         if set.origin != Origin::Client && self.shared.has_acknowledgement_events() {
             let result = AcknowledgementResult {
+                consumer: self.shared.number(),
                 tp: set.tp,
                 offsets: joined(&set.ranges),
                 error,

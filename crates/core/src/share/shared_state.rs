@@ -6,9 +6,14 @@ use std::sync::atomic::Ordering;
 use crate::event::Queue;
 use crate::sys::sync::{AtomicBool, AtomicU32, Mutex};
 
+/// The number of the share consumer that was created last. It orders nothing, so models of threads need not know it.
+static LAST_NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
 /// The state that the application's thread shares with the manager. Thread-safe.
 #[derive(Debug)]
 pub struct SharedState {
+    /// Differs between the share consumers of the process.
+    number: u64,
     queue: Arc<Queue>,
     acknowledgement_events: AtomicBool,
     /// The manager fetches again when the application takes a batch.
@@ -25,6 +30,7 @@ impl SharedState {
     /// Without a subscription; batches go to `queue`.
     pub fn new(queue: Arc<Queue>) -> Self {
         SharedState {
+            number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
             queue,
             acknowledgement_events: AtomicBool::new(false),
             wakes_on_take: AtomicBool::new(false),
@@ -34,6 +40,11 @@ impl SharedState {
             wakeup: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         }
+    }
+
+    /// Returns a number that differs between the share consumers of the process.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns the queue of acquired records and results of acknowledgements.
