@@ -12,6 +12,7 @@ use ottla_core::share::SharedState;
 use ottla_core::types::{ClientKind, PARTITION_UA, PartitionOffset, TopicPartition, offset};
 use parking_lot::Mutex;
 
+use super::callback;
 use super::handle::{Entered, ShareHandle, no_handle, no_handle_error};
 use super::messages::Messages;
 use super::services::share_state;
@@ -40,7 +41,7 @@ fn create(conf: ConfHandle) -> Result<Arc<ShareHandle>, Error> {
             let consumer = ShareConsumer::new(settings, topic_settings, hooks)?;
             Ok((consumer.client().clone(), consumer))
         })?;
-    Ok(ShareHandle::new(handle, consumer))
+    Ok(ShareHandle::new(handle, consumer, callback::call))
 }
 
 /// Runs a call.

@@ -6,17 +6,22 @@ use std::sync::{Arc, Weak};
 
 use ottla_core::client::ShareConsumer;
 use ottla_core::error::{Error, ErrorCode};
-use ottla_core::event::Event;
+use ottla_core::event::{AcknowledgementResult, Event};
 use parking_lot::Mutex;
 
-use super::callback::AcknowledgementCommitCb;
 use super::gate::{Gate, Inside};
+use super::offsets::PartitionOffsetsList;
 use crate::acknowledged;
-use crate::callbacks::Opaque;
+use crate::callbacks::{Opaque, callbacks};
 use crate::errors::ErrorHandle;
 use crate::ffi::{Owned, Tag, Tagged};
 use crate::handle::Handle;
 use crate::serve;
+
+callbacks! {
+    /// `share_acknowledgement_commit_cb`: share consumer, partitions with offsets, error, opaque.
+    AcknowledgementCommitCb = fn(*const ShareHandle, *mut PartitionOffsetsList, i32, Opaque);
+}
 
 /// `rd_kafka_share_t`
 #[repr(C)]
@@ -95,8 +100,12 @@ pub fn no_handle_error() -> Option<Owned<ErrorHandle>> {
 }
 
 impl ShareHandle {
-    /// Returns the handle of a new share consumer.
-    pub fn new(handle: Arc<Handle>, consumer: ShareConsumer) -> Arc<Self> {
+    /// Returns the handle of a new share consumer. `receive` is called with the results of acknowledgements.
+    pub fn new(
+        handle: Arc<Handle>,
+        consumer: ShareConsumer,
+        receive: fn(&ShareHandle, &AcknowledgementResult),
+    ) -> Arc<Self> {
         let share = Arc::new(ShareHandle {
             tag: Tag::new(Self::TAG),
             handle,
@@ -109,7 +118,7 @@ impl ShareHandle {
             share.number,
             Arc::new(move |result| {
                 if let Some(share) = this.upgrade() {
-                    super::callback::call(&share, result);
+                    receive(&share, result);
                 }
             }),
         );
