@@ -4,7 +4,7 @@
  *
  *     share_consumer BROKERS GROUP TOPIC... [-X PROPERTY=VALUE]...
  *
- * A record is printed and accepted. One whose value begins with "!" stands for work that has failed: it
+ * A record is printed and accepted. A value that begins with "!" simulates failed work: the record
  * is released, so that it is delivered again, to this member or another one, and rejected once it was
  * delivered three times.
  */

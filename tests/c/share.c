@@ -163,7 +163,7 @@ static void explicit_mode_wants_an_acknowledgement_of_each_record(void) {
         CHECK_OK(rd_kafka_share_acknowledge_offset(rkshare, "explicit", 0, 9,
                                                    RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_REJECT));
 
-        /* What cannot be acknowledged. */
+        /* Refused acknowledgements. */
         msg = rd_kafka_messages_get(messages, 0);
         CHECK_ERR(rd_kafka_share_acknowledge_offset(rkshare, "explicit", 0, 10,
                                                     RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_ACCEPT),

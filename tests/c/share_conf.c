@@ -119,7 +119,7 @@ static void a_configuration_is_required(void) {
         CHECK(rd_kafka_share_consumer_new(NULL, NULL, 0) == NULL);
 }
 
-/* ---- what the client runs with ---------------------------------------------------------------- */
+/* ---- adjusted settings -------------------------------------------------------------------------- */
 
 static char read_back[8][64];
 static int read_cnt;

@@ -51,7 +51,7 @@ pub struct Message {
     tag: u32,
     place: Place,
     kinds: Kinds,
-    /// How often the broker has delivered the record to a member of the share group; 0 for other messages.
+    /// Number of deliveries of the record to members of the share group; 0 for other messages.
     delivery_count: i16,
     broker_id: i32,
     leader_epoch: i32,
@@ -66,7 +66,7 @@ pub struct Message {
     block: *const Block,
 }
 
-/// Whether the message is persisted, and the type of its timestamp, as the C interface numbers them.
+/// Persistence of the message and type of its timestamp, as the C interface numbers them.
 #[derive(Clone, Copy)]
 struct Kinds(u8);
 

@@ -19,7 +19,7 @@ use crate::types::ClientKind;
 /// error ends the call with it.
 pub type ServeEvent<'a> = dyn FnMut(Event) -> Result<(), Error> + 'a;
 
-/// Whether the application acknowledges each record (`share.acknowledgement.mode`).
+/// Mode of acknowledgement (`share.acknowledgement.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// The next poll, commit or close accepts the records of the last poll.
