@@ -77,6 +77,7 @@ INSTALLED = {
     "include/librdkafka/rdkafkacpp.h",
     "include/librdkafka/ottla.h",
     "include/librdkafka/ottla_admin.h",
+    "include/librdkafka/ottla_share.h",
     "include/librdkafka/ottla_adminpp.h",
     "include/librdkafka/ottla_adminpp_cluster.h",
     "include/librdkafka/ottla_adminpp_convert.h",

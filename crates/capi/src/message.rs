@@ -116,6 +116,15 @@ impl FromC for &Message {
     }
 }
 
+/// A message; `None` for NULL and for what is no message of this library.
+impl FromC for Option<&Message> {
+    type C = *const MessageFields;
+    unsafe fn from_c(c: *const MessageFields) -> Option<Self> {
+        // SAFETY: as above.
+        Some(unsafe { <&Message>::from_c(c) })
+    }
+}
+
 impl FromC for &mut Message {
     type C = *mut MessageFields;
     unsafe fn from_c(c: *mut MessageFields) -> Option<Self> {

@@ -16,6 +16,9 @@ pub struct SharedState {
     is_fetching: AtomicBool,
     lock_timeout_ms: AtomicU32,
     member_id: Mutex<String>,
+    /// The next wait of a poll ends at once.
+    wakeup: AtomicBool,
+    is_closed: AtomicBool,
 }
 
 impl SharedState {
@@ -28,6 +31,8 @@ impl SharedState {
             is_fetching: AtomicBool::new(false),
             lock_timeout_ms: AtomicU32::new(0),
             member_id: Mutex::new(String::new()),
+            wakeup: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
         }
     }
 
@@ -70,6 +75,26 @@ impl SharedState {
 
     pub(super) fn set_lock_timeout_ms(&self, timeout_ms: u32) {
         self.lock_timeout_ms.store(timeout_ms, Ordering::Release);
+    }
+
+    /// Ends the present or the next wait of a poll.
+    pub fn wake(&self) {
+        self.wakeup.store(true, Ordering::Release);
+        self.queue.wake();
+    }
+
+    /// Returns whether a wait is to end, and forgets it.
+    pub fn take_wakeup(&self) -> bool {
+        self.wakeup.swap(false, Ordering::AcqRel)
+    }
+
+    /// Returns whether the consumer is closed.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_closed(&self) {
+        self.is_closed.store(true, Ordering::Release);
     }
 
     /// Returns the member id; empty before the first subscription.
