@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  *
  * ottla_sharepp.h: share consumers (KIP-932) in C++11, which rdkafkacpp.h does not have. The header is a
- * layer over the functions of rdkafka.h, and needs no library but librdkafka.
+ * layer over the functions of rdkafka.h and ottla_share.h, and needs no library but librdkafka.
  *
  *      ottla::share::Conf conf;
  *      conf.set("bootstrap.servers", "localhost:9092");
@@ -34,7 +34,8 @@
  *  - OWNERSHIP. Consumer, Conf and Records own the C objects that they wrap. A Record belongs to its
  *    Records.
  *  - THREADS. One thread at a time uses a Consumer; a call while another thread is in one returns
- *    ERR__CONFLICT. Records may be read by any thread. closed() is thread-safe.
+ *    ERR__CONFLICT. Records may be read by any thread. closed(), wakeup() and
+ *    lock_timeout_ms() are thread-safe.
  *  - CALLBACKS. They are called by poll(), commit_async(), commit_sync(), close() and the destructor. In
  *    a callback, every method of its consumer returns ERR__STATE. A callback must not destroy it.
  *
@@ -57,6 +58,7 @@
 
 #include "ottla_adminpp_convert.h"
 #include "ottla_adminpp_types.h"
+#include "ottla_share.h"
 #include "rdkafka.h"
 
 namespace ottla {
@@ -70,10 +72,11 @@ using admin::TopicPartition;
 
 /** The acknowledgement of a record. */
 enum class Acknowledge {
-        ACCEPT  = RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_ACCEPT,  /**< Processed: not delivered again. */
-        RELEASE = RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_RELEASE, /**< Not processed: available for another
-                                                                delivery to any member. */
-        REJECT = RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_REJECT    /**< Cannot be processed: not delivered again. */
+        ACCEPT,  /**< Processed: not delivered again. */
+        RELEASE, /**< Not processed: available for another delivery to any member. */
+        REJECT,  /**< Cannot be processed: not delivered again. */
+        RENEW    /**< Still being processed: its lock is renewed (KIP-1222, Kafka 4.2). The record is
+                      acknowledged again later, after polls as well. */
 };
 
 /** The result of acknowledgements of one partition, as one response of a broker has it. */
@@ -330,16 +333,17 @@ struct State {
                 return 0;
         }
 
-        static void acknowledged_cb(rd_kafka_share_t *,
+        static void acknowledged_cb(rd_kafka_share_t *share,
                                     rd_kafka_share_partition_offsets_list_t *list,
                                     rd_kafka_resp_err_t err,
                                     void *opaque) {
                 State *state = static_cast<State *>(opaque);
-                state->guard([&] {
-                        for (size_t i = 0; i < rd_kafka_share_partition_offsets_list_count(list); i++)
-                                state->on_acknowledged(
-                                    result(rd_kafka_share_partition_offsets_list_get(list, i), err));
-                });
+                if (!state->guard([&] {
+                            for (size_t i = 0; i < rd_kafka_share_partition_offsets_list_count(list); i++)
+                                    state->on_acknowledged(
+                                        result(rd_kafka_share_partition_offsets_list_get(list, i), err));
+                    }))
+                        rd_kafka_share_wakeup(share);
         }
 
         static AcknowledgementResult result(const rd_kafka_share_partition_offsets_t *from,
@@ -527,18 +531,39 @@ class Consumer {
          */
         Error acknowledge(const Record &record, Acknowledge type = Acknowledge::ACCEPT) {
                 return admin::detail::error(
-                    rd_kafka_share_acknowledge_type(share_, record.c_ptr(),
-                                                    static_cast<rd_kafka_share_AcknowledgeType_t>(type)),
+                    type == Acknowledge::RENEW
+                        ? rd_kafka_share_renew(share_, record.c_ptr())
+                        : rd_kafka_share_acknowledge_type(share_, record.c_ptr(), number(type)),
                     NULL);
         }
 
         /** Acknowledges a record of the last poll by its offset; see above. Its Records may be destroyed. */
-        Error acknowledge(const TopicPartition &partition, int64_t offset, Acknowledge type = Acknowledge::ACCEPT) {
+        Error acknowledge(const TopicPartition &partition,
+                          int64_t offset,
+                          Acknowledge type = Acknowledge::ACCEPT) {
+                const char *topic = partition.topic.c_str();
                 return admin::detail::error(
-                    rd_kafka_share_acknowledge_offset(share_, partition.topic.c_str(), partition.partition,
-                                                      offset,
-                                                      static_cast<rd_kafka_share_AcknowledgeType_t>(type)),
+                    type == Acknowledge::RENEW
+                        ? rd_kafka_share_renew_offset(share_, topic, partition.partition, offset)
+                        : rd_kafka_share_acknowledge_offset(share_, topic, partition.partition, offset,
+                                                            number(type)),
                     NULL);
+        }
+
+        /**
+         * Returns the duration of record locks in milliseconds as brokers state it; -1 before the first
+         * records and with brokers older than Kafka 4.2. Thread-safe.
+         */
+        int lock_timeout_ms() const {
+                return rd_kafka_share_lock_timeout_ms(share_);
+        }
+
+        /**
+         * Ends the wait of the poll that is in progress, or else of the next one, which returns no records
+         * then. Thread-safe: for other threads. Not for signal handlers.
+         */
+        void wakeup() {
+                rd_kafka_share_wakeup(share_);
         }
 
         /* -- Commits and their results -- */
@@ -617,6 +642,17 @@ class Consumer {
         }
 
        private:
+        static rd_kafka_share_AcknowledgeType_t number(Acknowledge type) {
+                switch (type) {
+                case Acknowledge::RELEASE:
+                        return RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_RELEASE;
+                case Acknowledge::REJECT:
+                        return RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_REJECT;
+                default:
+                        return RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_ACCEPT;
+                }
+        }
+
         Consumer() : state_(new detail::State()), share_(NULL) {
         }
 
