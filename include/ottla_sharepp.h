@@ -30,7 +30,8 @@
  *
  *  - ERRORS. Methods return an Error, or a Result with an error or a value. None throws but for a lack of
  *    memory, and for exceptions of the application's callbacks: the call that served the callback throws
- *    them again at its end.
+ *    them again at its end. RdKafka::ErrorCode does not name all codes of share groups: compare with
+ *    `error.code == static_cast<RdKafka::ErrorCode>(RD_KAFKA_RESP_ERR_INVALID_RECORD_STATE)`.
  *  - OWNERSHIP. Consumer, Conf and Records own the C objects that they wrap. A Record belongs to its
  *    Records.
  *  - THREADS. One thread at a time uses a Consumer; a call while another thread is in one returns
@@ -583,9 +584,9 @@ class Consumer {
          * at most, with -1 without limit. Empty if there was nothing to send. In implicit mode it accepts the
          * records of the last poll. Nothing is repeated.
          *
-         * Errors of a partition, whose records may be delivered again: ERR_INVALID_RECORD_STATE when a lock
-         * has run out, ERR_NOT_LEADER_FOR_PARTITION when the partition has another leader,
-         * ERR_REQUEST_TIMED_OUT at the timeout, and others.
+         * Errors of a partition, whose records may be delivered again:
+         * RD_KAFKA_RESP_ERR_INVALID_RECORD_STATE when a lock has run out, ERR_NOT_LEADER_FOR_PARTITION
+         * when the partition has another leader, ERR_REQUEST_TIMED_OUT at the timeout, and others.
          */
         Result<CommitResults> commit_sync(int timeout_ms) {
                 rd_kafka_topic_partition_list_t *list = NULL;
