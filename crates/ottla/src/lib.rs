@@ -222,3 +222,8 @@ pub mod types {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/ADMIN.md")]
 pub mod admin_guide {}
+
+/// Runs the examples in Rust of `docs/SHARE.md` as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/SHARE.md")]
+pub mod share_guide {}

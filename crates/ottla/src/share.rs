@@ -30,10 +30,7 @@
 //!     let settings = ConfigChanges {
 //!         kind: ResourceType::GROUP,
 //!         name: "workers".into(),
-//!         changes: vec![
-//!             ConfigChange::set("share.auto.offset.reset", "earliest"),
-//!             ConfigChange::set("share.heartbeat.interval.ms", "1000"),
-//!         ],
+//!         changes: vec![ConfigChange::set("share.auto.offset.reset", "earliest")],
 //!     };
 //!     admin.incremental_alter_configs([settings], &Options::default()).wait()?.all()?;
 //!     let jobs = producer.topic("jobs", None, TopicHooks::default())?;

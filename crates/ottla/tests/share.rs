@@ -30,8 +30,8 @@ impl Drop for Cluster {
 }
 
 impl Cluster {
-    /// The group `g` begins at the start of the log, with these further settings.
-    fn new(settings: &[(&str, &str)]) -> Self {
+    /// The group `g` begins at the start of the log. Its record locks last for `lock_ms`.
+    fn with_lock(lock_ms: i32) -> Self {
         let mut conf = Conf::new();
         conf.set("test.mock.num.brokers", "1").unwrap();
         let (conf, topics) = conf.finalize(ClientKind::Producer).unwrap();
@@ -41,20 +41,31 @@ impl Cluster {
         let options = Options::default();
         let created = admin.create_topics([NewTopic::new("t", 1, 1)], &options).wait();
         created.unwrap().all().unwrap();
-        let always = [("share.auto.offset.reset", "earliest"), ("share.heartbeat.interval.ms", "1000")];
-        let changes = always.iter().chain(settings);
         let changes = ConfigChanges {
             kind: ResourceType::GROUP,
             name: "g".into(),
-            changes: changes.map(|(name, value)| ConfigChange::set(*name, *value)).collect(),
+            changes: vec![ConfigChange::set("share.auto.offset.reset", "earliest")],
         };
         let altered = admin.incremental_alter_configs([changes], &options).wait();
         altered.unwrap().all().unwrap();
+        let configured = producer.with_embedded(|cluster| {
+            cluster.with(|cluster| {
+                cluster.configure_share_groups(|settings| {
+                    settings.heartbeat_interval_ms = 100;
+                    settings.record_lock_duration_ms = lock_ms;
+                });
+            });
+        });
+        configured.unwrap();
         Cluster { producer, servers }
     }
 
+    fn new() -> Self {
+        Self::with_lock(30_000)
+    }
+
     fn with_records(values: &[&str]) -> Self {
-        let cluster = Self::new(&[]);
+        let cluster = Self::new();
         for value in values {
             cluster.produce(Record {
                 value: Payload::Copy(value.as_bytes()),
@@ -146,7 +157,7 @@ fn settings_of_consumer_groups_are_refused() {
 
 #[test]
 fn subscriptions_are_replaced() {
-    let cluster = Cluster::new(&[]);
+    let cluster = Cluster::new();
     let mut consumer = ShareConsumer::new(&cluster.conf("implicit")).unwrap();
     let error = consumer.poll(Duration::ZERO).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_STATE);
@@ -164,12 +175,12 @@ fn subscriptions_are_replaced() {
 
 #[test]
 fn records_have_all_fields() {
-    let cluster = Cluster::new(&[]);
-    let headers: HeadersIn<'_> = [("h", Some(&b"1"[..])), ("h", None)].into_iter().collect();
+    let cluster = Cluster::new();
+    let headers = [(&b"h"[..], Some(&b"1"[..])), (&b"h"[..], None)];
     cluster.produce(Record {
         key: Some(b"k"),
         value: Payload::Copy(b"v"),
-        headers,
+        headers: HeadersIn::List(&headers),
         timestamp_ms: 1234,
         ..Record::default()
     });
@@ -185,8 +196,7 @@ fn records_have_all_fields() {
     assert_eq!((record.topic(), record.partition(), record.offset()), ("t", 0, 0));
     assert_eq!((record.key(), record.value()), (Some(&b"k"[..]), Some(&b"v"[..])));
     assert_eq!((record.timestamp_ms(), record.delivery_count()), (1234, 1));
-    let headers: Vec<_> = record.headers().collect();
-    assert_eq!(headers, [(&b"h"[..], Some(&b"1"[..])), (&b"h"[..], None)]);
+    assert!(record.headers().eq(headers));
     let error = consumer.acknowledge(&record, Acknowledge::Accept).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_STATE, "implicit mode");
 }
@@ -202,7 +212,7 @@ fn a_poll_accepts_in_implicit_mode_and_a_close_does_not() {
     assert!(consumer.poll(Duration::from_millis(100)).unwrap().is_empty());
     consumer.close().unwrap();
     let mut consumer = cluster.consumer("implicit");
-    assert!(consumer.poll(Duration::from_millis(2500)).unwrap().is_empty());
+    assert!(consumer.poll(Duration::from_millis(1000)).unwrap().is_empty());
     assert!(consumer.commit_sync(None).unwrap().is_empty());
 }
 
@@ -227,7 +237,7 @@ fn released_records_return_and_rejected_ones_do_not() {
     consumer.acknowledge_offset("t", 0, 0, Acknowledge::Accept).unwrap();
     consumer.close().unwrap();
     let mut consumer = cluster.consumer("explicit");
-    assert!(consumer.poll(Duration::from_millis(2500)).unwrap().is_empty());
+    assert!(consumer.poll(Duration::from_millis(1000)).unwrap().is_empty());
 }
 
 #[test]
@@ -278,7 +288,7 @@ fn results_are_kept_or_passed_to_the_callback() {
 
 #[test]
 fn a_lock_that_has_run_out_is_an_error_of_its_partition() {
-    let cluster = Cluster::new(&[("share.record.lock.duration.ms", "1000")]);
+    let cluster = Cluster::with_lock(1000);
     cluster.produce(Record {
         value: Payload::Copy(b"a"),
         ..Record::default()
@@ -318,7 +328,7 @@ fn another_thread_wakes_a_poll_and_processes_records() {
 
 #[test]
 fn events_have_a_receiver_whose_error_ends_the_call() {
-    let cluster = Cluster::new(&[]);
+    let cluster = Cluster::new();
     let mut conf = cluster.conf("implicit");
     conf.set("statistics.interval.ms", "50").unwrap();
     let mut consumer = ShareConsumer::new(&conf).unwrap();
