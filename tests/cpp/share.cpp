@@ -232,7 +232,7 @@ static void a_lock_that_has_run_out_is_an_error_of_its_partition() {
                 check_fine(consumer->acknowledge(record));
         CHECK_CODE(commit(*consumer).code, RD_KAFKA_RESP_ERR_INVALID_RECORD_STATE);
         rd_kafka_mock_sharegroup_set_record_lock_duration(cluster(), 30000);
-        REQUIRE(results.size() == 1);
+        REQUIRE(results.size() == 1); /* before the commit returned */
         CHECK_TEXT(results[0].partition.topic, "late");
         CHECK_INT(results[0].partition.partition, 0);
         CHECK(results[0].offsets == std::vector<int64_t>({0, 1}));

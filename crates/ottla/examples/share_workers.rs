@@ -58,12 +58,18 @@ fn work(job: &str, delivery_count: i16) -> Result<(), String> {
 }
 
 fn create(arguments: &Arguments) -> Result<ShareConsumer, Error> {
+    let settings = [
+        ("bootstrap.servers", &*arguments.brokers),
+        ("group.id", &*arguments.group),
+        ("share.acknowledgement.mode", "explicit"),
+        // Few jobs at a time, so that those of a slow worker do not wait for it while others are idle.
+        ("max.poll.records", "10"),
+    ];
     let mut conf = Conf::new();
-    conf.set("bootstrap.servers", &*arguments.brokers)?;
-    conf.set("group.id", &*arguments.group)?;
-    conf.set("share.acknowledgement.mode", "explicit")?;
-    // Few jobs at a time, so that those of a slow worker do not wait for it while others are idle.
-    conf.set("max.poll.records", "10")?;
+    for (name, value) in settings {
+        conf.set(name, value)
+            .map_err(|error| Error::invalid_arg(error.to_string()))?;
+    }
     ShareConsumer::new(&conf)
 }
 

@@ -331,12 +331,16 @@ fn events_have_a_receiver_whose_error_ends_the_call() {
     let cluster = Cluster::new();
     let mut conf = cluster.conf("implicit");
     conf.set("statistics.interval.ms", "50").unwrap();
-    let mut consumer = ShareConsumer::new(&conf).unwrap();
+    let hooks = ClientHooks {
+        stats_event: true,
+        ..ClientHooks::default()
+    };
+    let mut consumer = ShareConsumer::with_hooks(&conf, hooks).unwrap();
     consumer.subscribe(["t"]).unwrap();
     consumer.on_event(|event| match event {
         Event::Stats(_) => Err(ErrorCode::L_INTR.into()),
         _ => Ok(()),
     });
-    let error = consumer.poll(None).unwrap_err();
+    let error = consumer.poll(WAIT).unwrap_err();
     assert_eq!(error.code, ErrorCode::L_INTR);
 }

@@ -97,12 +97,12 @@ impl ShareConsumer {
         self.consumer.client()
     }
 
-    /// Passes events that are neither records nor results to `on_event`: errors of the client as a whole, statistics, throttling,
-    /// log lines, requests for tokens. It is called by the thread that polls or commits. An error that it returns ends that
-    /// call with this error.
+    /// Passes events that are neither records nor results to `on_event`, of the kinds that the [`ClientHooks`] select: errors of
+    /// the client as a whole (`error_event`), statistics (`stats_event`), throttling, log lines, requests for tokens. It is
+    /// called by the thread that polls. An error that it returns ends that call with this error.
     ///
-    /// Without a receiver these events are dropped. The client recovers by itself from the errors among them, which are also
-    /// in its log; a fatal error is returned by the calls that it affects.
+    /// Without a receiver these events are dropped. The client recovers by itself from the errors among them, which without
+    /// `error_event` are in its log; a fatal error is returned by [`poll`](Self::poll).
     pub fn on_event(&mut self, on_event: impl FnMut(Event) -> Result<(), Error> + Send + 'static) {
         self.receivers.on_event = Some(Box::new(on_event));
     }
@@ -212,7 +212,8 @@ impl ShareConsumer {
     /// [`L_STATE`](ErrorCode::L_STATE) in a forked child. Of a partition, whose records may be delivered again:
     /// `INVALID_RECORD_STATE` when a lock has run out, `NOT_LEADER_OR_FOLLOWER` when the partition has another leader,
     /// `SHARE_SESSION_NOT_FOUND` and `INVALID_SHARE_SESSION_EPOCH` when the broker has closed the session,
-    /// `REQUEST_TIMED_OUT` at the end of `timeout`, `L_TRANSPORT` after a lost connection, and others. Nothing is repeated.
+    /// `REQUEST_TIMED_OUT` without a response and at the end of `timeout`, `L_TRANSPORT` after a lost connection, and
+    /// others. Nothing is repeated.
     pub fn commit_sync(&mut self, timeout: impl Into<Option<Duration>>) -> Result<Results<TopicPartition, ()>, Error> {
         let Self { consumer, receivers } = self;
         let results = consumer.commit_sync(timeout.into(), &mut |event| receivers.serve(event))?;
@@ -226,7 +227,7 @@ impl ShareConsumer {
     /// Sends the acknowledgements without waiting for their results. In implicit mode it accepts the records of the last poll.
     ///
     /// # Errors
-    /// [`L_STATE`](ErrorCode::L_STATE) in a forked child; those of the receiver of [events](Self::on_event).
+    /// [`L_STATE`](ErrorCode::L_STATE) in a forked child.
     pub fn commit_async(&mut self) -> Result<(), Error> {
         let Self { consumer, receivers } = self;
         consumer.commit_async(&mut |event| receivers.serve(event))
@@ -272,7 +273,7 @@ impl ShareConsumer {
     ///
     /// # Errors
     /// [`L_TIMED_OUT`](ErrorCode::L_TIMED_OUT) when brokers did not answer: acknowledgements may be lost, and locks run out.
-    /// Errors of the receiver of [events](Self::on_event). The consumer is closed all the same.
+    /// The consumer is closed all the same.
     pub fn close(mut self) -> Result<(), Error> {
         self.close_once()
     }
