@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use ottla_protocol::Uuid;
 use ottla_protocol::record::{RecordCursor, RecordData};
 
-use super::chunk::{ChunkMemory, RecordRef, Segment, record_ref};
+use super::fetched_records::{ChunkMemory, RecordRef, Segment, record_ref};
 use crate::error::{Error, ErrorCode};
 use crate::sys::Instant;
 use crate::sys::sync::AtomicUsize;
