@@ -188,9 +188,15 @@ fn records_have_all_fields() {
     assert_eq!(consumer.lock_timeout(), None);
     let before = Instant::now();
     let records = next(&mut consumer);
-    assert_eq!((records.len(), records.iter().len(), records.errors().count()), (1, 1, 0));
+    assert_eq!(
+        (records.len(), records.iter().len(), records.errors().count()),
+        (1, 1, 0)
+    );
     let locked = records.locked_until().unwrap() - before;
-    assert!(locked > Duration::from_secs(20) && locked < Duration::from_secs(60), "{locked:?}");
+    assert!(
+        locked > Duration::from_secs(20) && locked < Duration::from_secs(60),
+        "{locked:?}"
+    );
     assert_eq!(consumer.lock_timeout(), Some(Duration::from_secs(30)));
     let record = records.iter().next().unwrap();
     assert_eq!((record.topic(), record.partition(), record.offset()), ("t", 0, 0));
