@@ -289,7 +289,7 @@ struct Callbacks {
         std::function<void(const std::string &)> on_statistics;
 };
 
-/** What the callbacks of a consumer share. Its address is their opaque pointer. */
+/** The state of the callbacks of a consumer. Its address is their opaque pointer. */
 struct State {
         Callbacks callbacks;
         std::function<void(const AcknowledgementResult &)> on_acknowledged;
