@@ -85,6 +85,7 @@ INSTALLED = {
     "include/librdkafka/ottla_adminpp_groups.h",
     "include/librdkafka/ottla_adminpp_transactions.h",
     "include/librdkafka/ottla_adminpp_types.h",
+    "include/librdkafka/ottla_sharepp.h",
     "lib/librdkafka++.a",
     "lib/librdkafka++.so",
     "lib/librdkafka++.so.1",
