@@ -15,7 +15,7 @@ CARGO_DENY := $(if $(shell command -v cargo-deny),,.cache/tools/bin/cargo-deny)
 	@$(CARGO) install -q --locked --version $(CARGO_DENY_VERSION) --root .cache/tools \
 	    --target-dir $(TARGET_DIR)/tools cargo-deny
 
-.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-sasl bench-admin deny
+.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-sasl bench-admin bench-share soak-share deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -103,6 +103,10 @@ bench-sasl: lib
 ## bench-admin: compare two large admin calls on this library and on librdkafka, on the same real brokers
 bench-admin: lib
 	@$(PYTHON) bench/admin.py $(BENCH_ARGS)
+
+## bench-share: compare share consumers on this library, on librdkafka and on the Java client, on the same real broker
+bench-share: lib
+	@$(PYTHON) bench/share.py $(BENCH_ARGS)
 
 ## deny: check the dependency policy with cargo-deny (installs it in .cache/tools when missing)
 deny: $(CARGO_DENY)
