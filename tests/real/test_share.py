@@ -3,6 +3,7 @@ in the same group, and brokers without share groups."""
 
 import json
 import subprocess
+import threading
 import time
 import unittest
 
@@ -299,8 +300,8 @@ class OtherClients(ShareTest):
         members = self.describe(group, "--members", "--verbose")
         self.assertEqual([row["CLIENT-ID"] for row in members], ["described"])
         self.assertTrue(all(f"{topic}:" in row["ASSIGNMENT"] or topic in row["ASSIGNMENT"] for row in members), members)
-        offsets = {int(row["PARTITION"]): int(row["START-OFFSET"]) for row in self.describe(group, "--offsets")}
-        self.assertEqual(offsets, self.kafka.end_offsets(topic))
+        lag = {int(row["PARTITION"]): row["LAG"] for row in self.describe(group, "--offsets")}
+        self.assertEqual(lag, {partition: "0" for partition in range(PARTITIONS)})
         (state,) = self.describe(group, "--state")
         self.assertIn("Stable", state.values())
         consumer.close()
@@ -314,29 +315,44 @@ class OtherClients(ShareTest):
         java = subprocess.Popen(
             [*command, "--bootstrap-server", self.kafka.bootstrap, "--topic", topic, "--group-id", group, "--verbose",
              "--acknowledgement-mode", "sync"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        theirs = []
         try:
-            line = next(line for line in java.stdout if "startup_complete" in line)
-            self.assertTrue(line)
-            consumer = self.member(group, topic)
-            consumer.poll(4)
-            ours, sent = [], 0
-            for _ in range(10):
-                self.produce(topic, [b"%d" % n for n in range(sent, sent + 300)], "-X", "batch.num.messages=10",
-                             "-X", "sticky.partitioning.linger.ms=0")
-                sent += 300
-                ours += consumer.poll(0.5)
-            for _ in range(10):
-                ours += consumer.poll(0.3)
-            consumer.commit_sync()
+            self.assertIn("startup_complete", java.stdout.readline())
+
+            def read():
+                for event in map(json.loads, java.stdout):
+                    if event["name"] == "record_data":
+                        theirs.append((event["partition"], event["offset"]))
+
+            reader = threading.Thread(target=read)
+            reader.start()
+            ours, sent = self.consume_beside(theirs, group, topic)
         finally:
             java.terminate()
-            output, _ = java.communicate(timeout=30)
-        events = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
-        theirs = [event for event in events if event["name"] == "record_data"]
-        places = [(r.partition, r.offset) for r in ours] + [(e["partition"], e["offset"]) for e in theirs]
-        self.assertEqual(len(places), len(set(places)), "records that both members received")
+            java.wait(30)
+        reader.join()
+        java.stdout.close()
+        places = ours + theirs
+        self.assertEqual(len(places), len(set(places)), "records that were delivered twice")
         self.assertEqual(len(places), sent)
         self.assertTrue(ours and theirs, f"{len(ours)} and {len(theirs)} records")
+
+    def consume_beside(self, theirs, group, topic):
+        """Produces while a member consumes beside another; returns the places of its records, and the number produced."""
+        consumer = self.member(group, topic)
+        # Both join.
+        self.assertEqual(consumer.poll(6), [])
+        ours, sent, end = [], 0, time.monotonic() + 60
+        while len(ours) + len(theirs) < RECORDS:
+            self.assertLess(time.monotonic(), end, f"{sent} sent, received {len(ours)} and {len(theirs)}")
+            if sent < RECORDS:
+                self.produce(topic, [b"%d" % n for n in range(120)], "-X", "batch.num.messages=10",
+                             "-X", "sticky.partitioning.linger.ms=0")
+                sent += 120
+            ours += [(r.partition, r.offset) for r in consumer.poll(0.3)]
+        ours += [(r.partition, r.offset) for r in consumer.poll(QUIET_S)]
+        consumer.commit_sync()
+        return ours, sent
 
 
 class OtherBrokers(unittest.TestCase):
@@ -348,9 +364,9 @@ class OtherBrokers(unittest.TestCase):
         support.need_program("kcat")
         support.stop()
 
-    def start(self, version, config=None):
+    def start(self, version):
         try:
-            cluster = kafka.Cluster(1, version=version, config=config)
+            cluster = kafka.Cluster(1, version=version)
         except kafka.Unavailable as e:
             raise unittest.SkipTest(str(e)) from None
         self.addCleanup(cluster.stop)
@@ -365,7 +381,7 @@ class OtherBrokers(unittest.TestCase):
         return consumer
 
     def test_preview_of_share_groups(self):
-        cluster = self.start("4.1.1", {"unstable.api.versions.enable": "true", "unstable.feature.versions.enable": "true"})
+        cluster = self.start("4.1.1")
         cluster.set_feature("upgrade", "share.version", 1)
         wire.set_group_config(cluster.address(), "preview", {"share.auto.offset.reset": "earliest"})
         consumer = self.consumer(cluster, "preview", "preview")
