@@ -134,7 +134,7 @@ impl ShareConsumer {
     fn check_open(&self) -> Result<(), Error> {
         self.client.shared().check_process()?;
         match self.is_closed || self.closing.is_some() {
-            true => Err(Error::new(ErrorCode::L_STATE, "the share consumer is closed")),
+            true => Err(Error::new(ErrorCode::L_STATE, "Share consumer is closed")),
             false => Ok(()),
         }
     }
@@ -179,14 +179,12 @@ impl ShareConsumer {
         Ok(())
     }
 
-    /// Leaves the group. Records of the last poll that are not acknowledged become available to other members.
+    /// Leaves the group. Records of the last poll can still be acknowledged and committed.
     ///
     /// # Errors
     /// [`L_STATE`](ErrorCode::L_STATE) after a close.
     pub fn unsubscribe(&mut self) -> Result<(), Error> {
         self.check_open()?;
-        self.commit_in_background(None);
-        self.delivered.clear();
         let reply = Reply::new();
         self.send(share::Command::Unsubscribe { reply: reply.clone() });
         self.is_subscribed = false;
@@ -226,11 +224,12 @@ impl ShareConsumer {
         serve: &mut ServeEvent<'_>,
     ) -> Result<Option<Box<ShareBatch>>, Error> {
         self.check_open()?;
+        self.serve_results(serve)?;
         self.check_fatal()?;
         if !self.is_subscribed {
             return Err(Error::new(
                 ErrorCode::L_STATE,
-                "the share consumer is not subscribed to any topic",
+                "Consumer is not subscribed to any topics",
             ));
         }
         let unacknowledged = self.delivered.unacknowledged();
@@ -321,16 +320,6 @@ impl ShareConsumer {
             Mode::Implicit => Some(AcknowledgeType::Accept),
             Mode::Explicit => None,
         })
-    }
-
-    fn commit_in_background(&mut self, rest: Option<AcknowledgeType>) {
-        let acknowledgements = self.delivered.take(rest);
-        if !acknowledgements.is_empty() {
-            self.send(share::Command::Commit {
-                acknowledgements,
-                call: None,
-            });
-        }
     }
 
     /// Serves the results of acknowledgements that have arrived.

@@ -12,9 +12,11 @@ mod property;
 mod refusal;
 mod rules;
 mod rules_security;
+mod rules_share;
 mod secret;
 mod tables;
 mod unavailable;
+pub(crate) mod units;
 mod value;
 
 pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};

@@ -10,7 +10,7 @@ mod partition;
 mod queue;
 mod share;
 #[cfg(test)]
-mod test_records;
+pub(crate) mod test_records;
 
 pub use admin::AdminResult;
 pub use callbacks::expect_callbacks;

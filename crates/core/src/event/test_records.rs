@@ -18,9 +18,14 @@ pub(super) fn topic_conf() -> &'static TopicConfig {
     CONF.get_or_init(|| Conf::new().finalize(ClientKind::Consumer).unwrap().1)
 }
 
+/// Returns a topic with the default configuration.
+pub(crate) fn topic(name: &str) -> Arc<Topic> {
+    Arc::new(Topic::new(name, topic_conf().clone(), TopicHooks::default(), 0))
+}
+
 /// Returns a partition and the budget that its chunks count in.
 pub(super) fn partition(waker: Arc<dyn Waker>) -> (Arc<PartitionState>, Arc<FetchBudget>) {
-    let topic = Arc::new(Topic::new("t", topic_conf().clone(), TopicHooks::default(), 0));
+    let topic = topic("t");
     let budget = Arc::new(FetchBudget::new(waker));
     let state = PartitionState::new(0, topic, 0, Queue::new(), budget.clone(), true);
     (Arc::new(state), budget)

@@ -15,13 +15,14 @@ const REMEMBERED: usize = 4;
 /// An application is fast if it processes a batch within this part of the lock's duration.
 const FAST_PART: u32 = 50;
 
+/// A poll that does not wait counts as waiting for this time, in milliseconds, so that it causes a request.
+const WAIT_MIN_MS: u64 = 100;
+
 /// The application's need of records.
 #[derive(Debug, Default)]
 pub(super) struct Demand {
     /// The application waits until then for records.
     wait_until: Option<Instant>,
-    /// No fetch was sent since the last poll: even a poll that does not wait causes one.
-    is_new: bool,
     /// The processing times of the last batches.
     busy: VecDeque<Duration>,
     /// The duration of acquisition locks, once a response has stated it.
@@ -30,9 +31,8 @@ pub(super) struct Demand {
 
 impl Demand {
     /// Handles a poll; see [`Command::Poll`](super::Command::Poll).
-    pub(super) fn on_poll(&mut self, wait_until: Option<Instant>, busy: Option<Duration>) {
-        self.wait_until = wait_until;
-        self.is_new = wait_until.is_some();
+    pub(super) fn on_poll(&mut self, now: Instant, wait_until: Option<Instant>, busy: Option<Duration>) {
+        self.wait_until = wait_until.map(|until| until.max(now.plus_ms(WAIT_MIN_MS)));
         if let Some(busy) = busy {
             self.busy.push_back(busy);
             if self.busy.len() > REMEMBERED {
@@ -41,15 +41,9 @@ impl Demand {
         }
     }
 
-    /// Handles a fetch that was sent.
-    pub(super) fn on_fetch(&mut self) {
-        self.is_new = false;
-    }
-
     /// Ends the demand: a batch is in the application's queue, or the application does not want one.
     pub(super) fn clear(&mut self) {
         self.wait_until = None;
-        self.is_new = false;
     }
 
     pub(super) fn set_lock(&mut self, lock: Duration) {
@@ -62,7 +56,7 @@ impl Demand {
 
     /// Returns whether the application waits for records.
     pub(super) fn is_waiting(&self, now: Instant) -> bool {
-        self.is_new || self.wait_until.is_some_and(|until| until >= now)
+        self.wait_until.is_some_and(|until| until >= now)
     }
 
     /// Returns whether the application processes batches in a small part of the lock's duration.
@@ -82,28 +76,29 @@ mod tests {
     #[test]
     fn is_fast_considers_the_slowest_of_the_last_batches() {
         let mut demand = Demand::default();
-        demand.on_poll(None, Some(Duration::from_millis(600)));
+        demand.on_poll(Instant::ORIGIN, None, Some(Duration::from_millis(600)));
         assert!(!demand.is_fast(), "the lock's duration is unknown");
         demand.set_lock(Duration::from_secs(30));
         assert!(demand.is_fast());
-        demand.on_poll(None, Some(Duration::from_millis(601)));
+        demand.on_poll(Instant::ORIGIN, None, Some(Duration::from_millis(601)));
         for _ in 0..REMEMBERED - 1 {
-            demand.on_poll(None, Some(Duration::ZERO));
+            demand.on_poll(Instant::ORIGIN, None, Some(Duration::ZERO));
             assert!(!demand.is_fast());
         }
-        demand.on_poll(None, Some(Duration::ZERO));
+        demand.on_poll(Instant::ORIGIN, None, Some(Duration::ZERO));
         assert!(demand.is_fast());
     }
 
     #[test]
-    fn is_waiting_until_the_deadline_or_the_first_fetch() {
+    fn is_waiting_until_the_deadline() {
         let mut demand = Demand::default();
         let at = |ms| Instant::ORIGIN.plus_ms(ms);
-        demand.on_poll(Some(at(10)), None);
-        assert!(demand.is_waiting(at(11)), "no fetch was sent yet");
-        demand.on_fetch();
-        assert!(demand.is_waiting(at(10)) && !demand.is_waiting(at(11)));
-        demand.clear();
-        assert!(!demand.is_waiting(at(10)));
+        demand.on_poll(at(0), Some(at(500)), None);
+        assert!(demand.is_waiting(at(500)) && !demand.is_waiting(at(501)));
+        demand.on_poll(at(600), Some(at(600)), None);
+        assert!(demand.is_waiting(at(700)), "a poll that does not wait causes a request");
+        assert!(!demand.is_waiting(at(701)));
+        demand.on_poll(at(800), None, None);
+        assert!(!demand.is_waiting(at(800)));
     }
 }

@@ -111,9 +111,8 @@ impl ShareConsumer {
             } => {
                 self.sessions.acknowledge(acknowledgements, None);
                 let wait_until = wait_until.filter(|_| !self.member.is_inactive());
-                self.sessions
-                    .demand
-                    .on_poll(wait_until, busy_us.map(Duration::from_micros));
+                let busy = busy_us.map(Duration::from_micros);
+                self.sessions.demand.on_poll(ctx.now, wait_until, busy);
             }
             Command::Commit { acknowledgements, call } => self.sessions.acknowledge(acknowledgements, call),
             Command::Close {
@@ -132,14 +131,14 @@ impl ShareConsumer {
             return self.unsubscribe(ctx, cluster);
         }
         self.poll_watch.restart(ctx.now);
-        self.sessions.reopen();
         let topics: BTreeSet<Arc<str>> = topics.iter().map(|t| Arc::from(t.as_str())).collect();
         self.member.subscribe(ctx, cluster, topics);
     }
 
     fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        self.sessions.demand.clear();
+        self.sessions.release_batches(|_| true);
         self.sessions.assign(Vec::new());
-        self.sessions.begin_close();
         self.member.unsubscribe(ctx, cluster);
     }
 
@@ -159,6 +158,7 @@ impl ShareConsumer {
             reply,
             deadline: ctx.now + self.settings.close_timeout,
         });
+        self.sessions.begin_close();
         self.unsubscribe(ctx, cluster);
     }
 

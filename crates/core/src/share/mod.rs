@@ -29,6 +29,8 @@ mod session;
 mod sessions;
 mod settings;
 mod shared_state;
+#[cfg(test)]
+mod tests;
 
 pub use acknowledge_type::AcknowledgeType;
 pub use command::{AcknowledgedRange, Command, CommitCall, CommitResults, PartitionAcknowledgements};

@@ -7,6 +7,7 @@
 //! - `records`: record data for scripted responses;
 //! - `consumer`, `producer`: commands and events of one kind of client;
 //! - `admin`: admin calls;
+//! - `share`: commands and events of a share consumer, and its application;
 //! - `metadata`: [`MetadataClient`], the metadata manager without a core, whose changes the test takes itself.
 //!
 //! The cluster answers as Kafka does. A test changes it as operators and failures do ([`World::brokers`]), and injects
@@ -22,6 +23,7 @@ mod network;
 mod peer;
 mod producer;
 pub(crate) mod records;
+mod share;
 mod world;
 
 pub(crate) use admin::{with_operations, within_ms};
@@ -30,4 +32,5 @@ pub(crate) use consumer::{Fetch, Got, record, take_from, take_one_from};
 pub(crate) use metadata::MetadataClient;
 pub(crate) use network::Arrival;
 pub(crate) use producer::{Report, Sent, broker_error, report, strings};
-pub(crate) use world::World;
+pub(crate) use share::{Acquired, ShareApplication};
+pub(crate) use world::{Client, World, WorldBuilder};

@@ -1,0 +1,243 @@
+//! Share consumers against the brokers of the test kit.
+
+use ottla_mock::BrokerId;
+use ottla_protocol::api::share_acknowledge::ShareAcknowledgeRequest;
+use ottla_protocol::api::share_fetch::ShareFetchRequest;
+use ottla_protocol::{ApiKey, ErrorCode as BrokerError};
+
+use super::AcknowledgeType::{Accept, Reject, Release, Renew};
+use crate::error::ErrorCode;
+use crate::test_kit::{Acquired, ShareApplication, World};
+use crate::types::TopicPartition;
+
+/// A share consumer that is subscribed to topic `t` with these leaders.
+fn world_of(settings: &[(&str, &str)], leaders: &[i32]) -> (World, ShareApplication) {
+    let mut w = World::share_consumer(settings);
+    w.add_topic("t", leaders);
+    w.share_subscribe();
+    (w, ShareApplication::default())
+}
+
+fn world() -> (World, ShareApplication) {
+    world_of(&[], &[1])
+}
+
+fn row(partition: i32, offset: i64, value: &str, deliveries: i16) -> Acquired {
+    (partition, offset, value.to_owned(), deliveries)
+}
+
+fn results(rows: &[(i32, ErrorCode)]) -> Vec<(TopicPartition, ErrorCode)> {
+    rows.iter()
+        .map(|(p, error)| (TopicPartition::new("t", *p), *error))
+        .collect()
+}
+
+#[test]
+fn records_are_accepted_by_the_next_poll() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a", "b"]);
+    assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 1), row(0, 1, "b", 1)]);
+    assert_eq!(app.poll(&mut w, 1000), []);
+    w.append_values("t", 0, &["c"]);
+    assert_eq!(app.poll(&mut w, 1000), [row(0, 2, "c", 1)]);
+    let view = w.brokers().share_partition_view("g", "t", 0).unwrap();
+    assert_eq!(view.start_offset, 2, "{view:?}");
+}
+
+#[test]
+fn released_records_are_delivered_again_and_rejected_ones_are_not() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a", "b", "c"]);
+    assert_eq!(app.poll(&mut w, 5000).len(), 3);
+    app.acknowledge(0, 0, Accept);
+    app.acknowledge(0, 1, Release);
+    app.acknowledge(0, 2, Reject);
+    assert_eq!(app.commit(&mut w, 1000), results(&[(0, ErrorCode::NO_ERROR)]));
+    assert_eq!(app.poll(&mut w, 1000), [row(0, 1, "b", 2)]);
+}
+
+#[test]
+fn records_return_after_their_lock_has_run_out() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 1)]);
+    assert_eq!(w.shared.share.as_ref().unwrap().lock_timeout_ms(), Some(30_000));
+    app.delivered.clear();
+    w.run_ms(25_000);
+    assert_eq!(app.poll(&mut w, 4000), []);
+    assert_eq!(app.poll(&mut w, 4000), [row(0, 0, "a", 2)]);
+}
+
+#[test]
+fn renewed_lock_keeps_the_record() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    assert_eq!(app.poll(&mut w, 5000).len(), 1);
+    w.run_ms(20_000);
+    app.acknowledge(0, 0, Renew);
+    assert_eq!(app.commit(&mut w, 1000), results(&[(0, ErrorCode::NO_ERROR)]));
+    w.run_ms(20_000);
+    app.acknowledge(0, 0, Accept);
+    assert_eq!(app.commit(&mut w, 1000), results(&[(0, ErrorCode::NO_ERROR)]));
+}
+
+#[test]
+fn acknowledgements_ride_on_the_next_fetch() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    assert_eq!(app.poll(&mut w, 5000).len(), 1);
+    w.drain::<ShareFetchRequest>();
+    w.hold(ApiKey::SHARE_FETCH);
+    w.hold(ApiKey::SHARE_ACKNOWLEDGE);
+    app.poll(&mut w, 0);
+    let (arrival, request) = w.next::<ShareFetchRequest>().unwrap();
+    assert_eq!(request.share_session_epoch, 1, "the first request opened the session");
+    let batches = &request.topics[0].partitions[0].acknowledgement_batches;
+    assert_eq!(batches.len(), 1);
+    assert_eq!(batches[0].acknowledge_types, [Accept as i8]);
+    assert!(w.next::<ShareAcknowledgeRequest>().is_none());
+    w.serve(&arrival);
+}
+
+#[test]
+fn nothing_is_fetched_for_an_application_that_does_not_poll() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    w.hold(ApiKey::SHARE_FETCH);
+    w.run_ms(20_000);
+    assert!(w.next::<ShareFetchRequest>().is_none());
+    w.append_values("t", 0, &["b"]);
+    app.poll(&mut w, 0);
+    let (arrival, request) = w.next::<ShareFetchRequest>().unwrap();
+    assert_eq!((request.share_session_epoch, request.max_records), (0, 500));
+    w.serve(&arrival);
+    assert_eq!(app.poll(&mut w, 1000).len(), 2);
+    w.run_ms(20_000);
+    assert!(
+        w.next::<ShareFetchRequest>().is_none(),
+        "the application has its records"
+    );
+}
+
+#[test]
+fn lost_session_fails_its_acknowledgements_and_opens_again() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    assert_eq!(app.poll(&mut w, 5000).len(), 1);
+    w.fail_next(ApiKey::SHARE_ACKNOWLEDGE, &[BrokerError::SHARE_SESSION_NOT_FOUND]);
+    app.acknowledge(0, 0, Accept);
+    let expected = results(&[(0, ErrorCode::SHARE_SESSION_NOT_FOUND)]);
+    assert_eq!(app.commit(&mut w, 1000), expected);
+    w.append_values("t", 0, &["b"]);
+    assert_eq!(
+        app.poll(&mut w, 5000),
+        [row(0, 1, "b", 1)],
+        "the lock of the first record holds"
+    );
+}
+
+#[test]
+fn acknowledgements_to_a_former_leader_fail() {
+    let (mut w, mut app) = world_of(&[], &[1, 2]);
+    w.append_values("t", 0, &["a"]);
+    assert_eq!(app.poll(&mut w, 5000).len(), 1);
+    w.brokers().set_leader("t", 0, Some(BrokerId(3))).unwrap();
+    w.refresh("t");
+    w.run_ms(1000);
+    app.acknowledge(0, 0, Accept);
+    let expected = results(&[(0, ErrorCode::NOT_LEADER_FOR_PARTITION)]);
+    assert_eq!(app.commit(&mut w, 1000), expected);
+    assert_eq!(
+        app.poll(&mut w, 5000),
+        [row(0, 0, "a", 1)],
+        "the new leader knows of no delivery"
+    );
+}
+
+#[test]
+fn commit_times_out_without_an_answer() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    assert_eq!(app.poll(&mut w, 5000).len(), 1);
+    w.hold(ApiKey::SHARE_ACKNOWLEDGE);
+    app.acknowledge(0, 0, Accept);
+    let expected = results(&[(0, ErrorCode::REQUEST_TIMED_OUT)]);
+    assert_eq!(app.commit(&mut w, 300), expected);
+}
+
+#[test]
+fn close_sends_acknowledgements_and_releases_the_rest() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a", "b"]);
+    assert_eq!(app.poll(&mut w, 5000).len(), 2);
+    app.acknowledge(0, 0, Accept);
+    assert_eq!(app.close(&mut w), ErrorCode::NO_ERROR);
+    assert_eq!(w.brokers().share_start_offset("g", "t", 0), Some(1));
+    let view = w.brokers().share_partition_view("g", "t", 0).unwrap();
+    assert!(view.records.iter().all(|r| r.member.is_none()), "{view:?}");
+    assert_eq!(w.brokers().share_session_count(BrokerId(1)), 0);
+}
+
+#[test]
+fn results_are_reported_once_for_each_partition_and_answer() {
+    let (mut w, mut app) = world_of(&[], &[1, 1]);
+    w.shared.share.as_ref().unwrap().set_acknowledgement_events(true);
+    w.append_values("t", 0, &["a", "b"]);
+    w.append_values("t", 1, &["c"]);
+    let mut records = app.poll(&mut w, 5000).len();
+    if records < 3 {
+        records += app.poll(&mut w, 5000).len();
+    }
+    assert_eq!(records, 3);
+    app.poll(&mut w, 600);
+    let mut counts: Vec<(i32, usize)> = w
+        .take_acknowledged()
+        .iter()
+        .map(|r| (r.tp.partition, r.offsets.iter().map(|o| o.len()).sum()))
+        .collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [(0, 2), (1, 1)]);
+}
+
+#[test]
+fn batches_of_a_lost_session_are_not_delivered() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    // The poll ends before the batch arrives.
+    w.hold(ApiKey::SHARE_FETCH);
+    while w.next::<ShareFetchRequest>().is_none() {
+        assert_eq!(app.poll(&mut w, 10), []);
+    }
+    w.release(ApiKey::SHARE_FETCH);
+    assert_eq!(app.poll(&mut w, 70_000).len(), 1);
+}
+
+#[test]
+fn records_that_wait_too_long_in_the_queue_are_released() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    w.hold(ApiKey::SHARE_FETCH);
+    let mut held = None;
+    w.run_until(10_000, |w| {
+        held = held.take().or_else(|| w.next::<ShareFetchRequest>());
+        if held.is_none() {
+            w.send(crate::core::Command::Share(super::Command::Poll {
+                acknowledgements: Vec::new(),
+                wait_until: Some(w.now),
+                busy_us: None,
+            }));
+        }
+        held.is_some()
+    });
+    w.serve(&held.unwrap().0);
+    w.release(ApiKey::SHARE_FETCH);
+    w.run_ms(14_000);
+    let locked = |w: &mut World| {
+        let view = w.brokers().share_partition_view("g", "t", 0).unwrap();
+        view.records.iter().filter(|r| r.member.is_some()).count()
+    };
+    assert_eq!(locked(&mut w), 1);
+    w.run_ms(2000);
+    assert_eq!(locked(&mut w), 0, "half of the lock's duration has passed");
+    assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 2)]);
+}
