@@ -14,7 +14,6 @@
  */
 
 #include "rdkafka.h"
-#include "share_api.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

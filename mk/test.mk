@@ -57,6 +57,10 @@ soak-sasl: lib
 soak-groups: lib
 	@$(PYTHON) tests/real/groups.py --minutes $(or $(MINUTES),10) --protocol $(or $(PROTOCOL),range) $(SOAK_ARGS)
 
+## soak-share: check a share group of ten members while members and brokers fail for MINUTES (10)
+soak-share: lib
+	@$(PYTHON) bench/soak_share.py --minutes $(or $(MINUTES),10) $(SOAK_ARGS)
+
 ## soak-pipeline: copy MESSAGES (1000000) exactly once through two stages for MINUTES (10) while brokers and processes fail
 soak-pipeline: lib
 	@$(PYTHON) bench/pipeline.py --minutes $(or $(MINUTES),10) --messages $(or $(MESSAGES),1000000) $(SOAK_ARGS)

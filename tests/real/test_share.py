@@ -9,6 +9,7 @@ import unittest
 
 import kafka
 import share
+import share_groups
 import support
 import wire
 
@@ -195,6 +196,15 @@ class Acknowledgement(ShareTest):
         self.assertEqual(refused("_STATE", consumer.poll), "Share consumer is closed")
         self.assertEqual(refused("_STATE", consumer.close), "Share consumer is closed")
         refused("_STATE", consumer.subscribe, topic)
+
+
+class Members(ShareTest):
+    def test_members_come_and_go(self):
+        churn = share_groups.Churn(self.kafka, members=4, per_second=300, seed=int(time.time()))
+        churn.run(10, pause_s=(0.3, 1.5))
+        found = churn.complaints()
+        self.assertFalse(found, "\n".join([churn.summary(), *found[:20]]))
+        self.assertGreater(sum(churn.events.values()), 2)
 
 
 class Records(ShareTest):
