@@ -71,16 +71,14 @@ def main():
     print(f"seed {args.seed}, {args.members} members, {args.minutes} minutes", flush=True)
     try:
         with kafka.Cluster(3, config=BROKERS) as cluster:
-            churn = share_groups.Churn(cluster, args.members, args.per_second, args.seed, replicas=3)
+            churn = share_groups.Churn(cluster, args.members, args.per_second, args.seed, replicas=3,
+                                        leaders_change=not args.no_faults)
             faults = None if args.no_faults else Faults(cluster, args.seed)
-            begin = threading.Timer(args.minutes * 60, faults.over.set if faults else lambda: None)
-            begin.start()
+            end_faults = faults.end if faults else lambda: None
             try:
-                churn.run(args.minutes * 60, settle_s=SETTLE_S)
+                churn.run(args.minutes * 60, settle_s=SETTLE_S, calm=end_faults)
             finally:
-                begin.cancel()
-                if faults:
-                    faults.end()
+                end_faults()
             found = churn.complaints() + ([faults.failed] if faults and faults.failed else [])
             print(f"{faults.count if faults else 0} faults of brokers; {churn.summary()}")
             support.end_soak(found, args.seed)

@@ -112,8 +112,8 @@ class Acknowledgement(ShareTest):
         self.assertEqual([r.offset for r in records], list(range(9)))
         with self.assertRaises(share.Error) as caught:
             consumer.poll(0)
-        self.assertEqual((caught.exception.name, caught.exception.text),
-                         ("_STATE", "9 records from previous poll have not been acknowledged"))
+        self.assertEqual(caught.exception.name, "_STATE")
+        self.assertRegex(caught.exception.text, "^9 records from .*previous poll have not been acknowledged")
         for record in records:
             consumer.acknowledge(record, (share.ACCEPT, share.RELEASE, share.REJECT)[record.offset % 3])
         self.assertEqual(consumer.commit_sync(), {(topic, 0): "NO_ERROR"})
