@@ -36,6 +36,7 @@ inline Error error(const rd_kafka_error_t *from) {
                 return Error();
         Error copy      = error(rd_kafka_error_code(from), rd_kafka_error_string(from));
         copy.is_retriable = rd_kafka_error_is_retriable(from) != 0;
+        copy.is_fatal     = rd_kafka_error_is_fatal(from) != 0;
         return copy;
 }
 

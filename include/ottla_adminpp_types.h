@@ -35,12 +35,13 @@ struct Error {
         RdKafka::ErrorCode code; /**< ERR_NO_ERROR for none. */
         std::string text;        /**< For people; empty for none. */
         bool is_retriable;       /**< The same call may succeed when it is made again. */
+        bool is_fatal;           /**< The client cannot continue (ottla_sharepp.h). */
 
-        Error() : code(RdKafka::ERR_NO_ERROR), is_retriable(false) {
+        Error() : code(RdKafka::ERR_NO_ERROR), is_retriable(false), is_fatal(false) {
         }
 
         Error(RdKafka::ErrorCode code, const std::string &text)
-            : code(code), text(text), is_retriable(false) {
+            : code(code), text(text), is_retriable(false), is_fatal(false) {
         }
 
         explicit operator bool() const {

@@ -6094,8 +6094,9 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_share_subscription(rd_kafka_share_t *rksh
  *
  * @param timeout_ms  The time to wait in milliseconds; 0 does not wait, -1 waits without limit.
  * @param rkmessages  Receives the messages, about `max.poll.records` of them or more (see
- *                    `share.acquire.mode`), in the order of offsets for each partition. The caller must
- *                    free them with rd_kafka_messages_destroy(). NULL at the timeout and after an error.
+ *                    `share.acquire.mode`): for each partition the records in the order of offsets, and
+ *                    then the errors. The caller must free them with rd_kafka_messages_destroy(). NULL at
+ *                    the timeout and after an error.
  *
  * @return NULL on success and at the timeout, else an error:
  *         RD_KAFKA_RESP_ERR__STATE: there is no subscription; or, in explicit mode, records of the last
@@ -6246,11 +6247,14 @@ RD_EXPORT const rd_kafka_share_partition_offsets_t *
 rd_kafka_share_partition_offsets_list_get(const rd_kafka_share_partition_offsets_list_t *list,
                                           size_t index);
 
-/** OWNERSHIP_PLACEHOLDER */
+/**
+ * Has no effect: the library frees the lists that it passes to the callback. It is here for programs that
+ * call it outside of the callback with NULL.
+ */
 RD_EXPORT void
 rd_kafka_share_partition_offsets_list_destroy(rd_kafka_share_partition_offsets_list_t *list);
 
-/** Returns the partition, owned by the list: topic, partition, and in `err` nothing. */
+/** Returns the partition, owned by the list: its topic, number, and result in `err`. */
 RD_EXPORT const rd_kafka_topic_partition_t *rd_kafka_share_partition_offsets_partition(
     const rd_kafka_share_partition_offsets_t *partition_offsets);
 

@@ -14,7 +14,7 @@ EXAMPLE_CFLAGS := -std=gnu11 -Wall -Wextra -Iinclude
 EXAMPLE_LIBS   := -L$(LIB_DIR) -lrdkafka -lpthread -lm -Wl,-rpath,'$$ORIGIN/../lib'
 
 CPP_EXAMPLE_CXXFLAGS := -std=c++11 -Wall -Wextra -Iinclude
-CPP_EXAMPLE_LIBS     := -L$(LIB_DIR) -lrdkafka++ -lrdkafka -Wl,-rpath,'$$ORIGIN/../../lib'
+CPP_EXAMPLE_LIBS     := -L$(LIB_DIR) -lrdkafka++ -lrdkafka -lpthread -Wl,-rpath,'$$ORIGIN/../../lib'
 
 .PHONY: demo examples
 

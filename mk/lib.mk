@@ -6,10 +6,10 @@ PC_DIR      := $(LIB_DIR)/pkgconfig
 INCLUDE_DIR := $(BUILD)/include/librdkafka
 SONAME      := librdkafka.so.1
 HEADERS     := include/rdkafka.h include/rdkafka_mock.h include/rdkafkacpp.h include/ottla.h \
-	include/ottla_admin.h include/ottla_adminpp.h include/ottla_adminpp_types.h \
+	include/ottla_admin.h include/ottla_share.h include/ottla_adminpp.h include/ottla_adminpp_types.h \
 	include/ottla_adminpp_convert.h include/ottla_adminpp_extended.h \
 	include/ottla_adminpp_cluster.h include/ottla_adminpp_transactions.h \
-	include/ottla_adminpp_groups.h
+	include/ottla_adminpp_groups.h include/ottla_sharepp.h
 
 # The version in the pkg-config files: the librdkafka release whose API is implemented.
 # tests/install checks that it equals RD_KAFKA_VERSION of the header.

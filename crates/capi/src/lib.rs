@@ -8,6 +8,7 @@
 //! names.
 
 pub mod abi;
+mod acknowledged;
 pub mod admin;
 mod admin_op;
 pub mod arena;

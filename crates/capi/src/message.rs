@@ -51,7 +51,7 @@ pub struct Message {
     tag: u32,
     place: Place,
     kinds: Kinds,
-    /// How often the broker has delivered the record to a member of the share group; 0 for other messages.
+    /// Number of deliveries of the record to members of the share group; 0 for other messages.
     delivery_count: i16,
     broker_id: i32,
     leader_epoch: i32,
@@ -66,7 +66,7 @@ pub struct Message {
     block: *const Block,
 }
 
-/// Whether the message is persisted, and the type of its timestamp, as the C interface numbers them.
+/// Persistence of the message and type of its timestamp, as the C interface numbers them.
 #[derive(Clone, Copy)]
 struct Kinds(u8);
 
@@ -113,6 +113,15 @@ impl FromC for &Message {
         }
         // SAFETY: the API hands out only messages of this library, whose tag follows the public fields.
         unsafe { (*message).tag == TAG }.then(|| unsafe { &*message })
+    }
+}
+
+/// A message; `None` for NULL and for what is no message of this library.
+impl FromC for Option<&Message> {
+    type C = *const MessageFields;
+    unsafe fn from_c(c: *const MessageFields) -> Option<Self> {
+        // SAFETY: as above.
+        Some(unsafe { <&Message>::from_c(c) })
     }
 }
 
@@ -308,7 +317,17 @@ impl Message {
     ) -> Message {
         let no_block = std::ptr::null();
         // SAFETY: by the caller's promise.
-        unsafe { Self::consumed(record, partition, broker_id, topic, Place::Array, no_block, delivery_count) }
+        unsafe {
+            Self::consumed(
+                record,
+                partition,
+                broker_id,
+                topic,
+                Place::Array,
+                no_block,
+                delivery_count,
+            )
+        }
     }
 
     /// # Safety

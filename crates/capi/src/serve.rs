@@ -12,6 +12,7 @@ use ottla_core::log::level;
 use ottla_core::stats::Statistics;
 
 use crate::abi::MessageFields;
+use crate::acknowledged;
 use crate::callbacks::{ConsumeCb, Opaque};
 use crate::cancel_guard::CancelGuard;
 use crate::ffi::{self, Deadline, IntoC, Timeout, c_text};
@@ -291,7 +292,7 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
             let name = result.operation;
             format!("the result of {name} is dropped: it is an event, and this queue is not polled for events")
         }),
-        Event::Acknowledged(result) => handle.acknowledged(&result),
+        Event::Acknowledged(result) => acknowledged::receive(&result),
         // Only the queue of a share consumer that is being closed is served here: its sessions end, which releases them.
         Event::Acquired(_) => {}
         Event::Yield => return Flow::Stop,

@@ -1,8 +1,9 @@
 //! A cluster on TCP ports that another program controls: it reads commands from its standard input, one JSON object a
 //! line, and answers each with one line. It ends with its input.
 //!
-//! The first line is the configuration: `{"brokers": 2, "partitions": 1, "auto_create": true}`, all of it optional. The
-//! answer has `bootstrap`. After it, `do` names the command:
+//! The first line is the configuration: `{"brokers": 2, "partitions": 1, "auto_create": true}`, all of it optional. With
+//! `"share_earliest": true` share groups begin at the start of the log, and assign partitions at once. The answer has
+//! `bootstrap`. After it, `do` names the command:
 //!
 //! | command | fields | effect |
 //! |---|---|---|
@@ -31,7 +32,7 @@ use std::io::{BufRead, Write};
 
 use ottla_mock::{
     ApiError, BrokerId, ClientAction, Cluster, ClusterConfig, EmbeddedCluster, Fault, FaultAction, NewTopic, Recorded,
-    RequestMatch, RequestPart, Rule, RuleId, Time,
+    RequestMatch, RequestPart, Rule, RuleId, ShareOffsetReset, Time,
 };
 use ottla_protocol::record::BatchIter;
 use ottla_protocol::{ApiKey, ErrorCode};
@@ -164,6 +165,10 @@ fn configuration(command: &Command) -> Result<ClusterConfig, String> {
     }
     if let Some(bytes) = command.optional_number("message_max_bytes")? {
         config.message_max_bytes = bytes;
+    }
+    if command.0.contains_key("share_earliest") && command.flag("share_earliest")? {
+        config.share_groups.offset_reset = ShareOffsetReset::Earliest;
+        config.share_groups.state_initialization_us = None;
     }
     Ok(config)
 }

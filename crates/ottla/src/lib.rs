@@ -5,7 +5,8 @@
 //!
 //! A [`Client`](client::Client) is a producer or a consumer with one I/O thread. Its configuration is a
 //! [`Conf`](config::Conf), which sets properties by name; `docs/CONFIGURATION.md` lists them. The client reports deliveries,
-//! records and errors as [`Event`](event::Event)s in [`Queue`](event::Queue)s. [`Admin`](admin::Admin) administers a cluster.
+//! records and errors as [`Event`](event::Event)s in [`Queue`](event::Queue)s. [`Admin`](admin::Admin) administers a cluster,
+//! [`ShareConsumer`](share::ShareConsumer) is a member of a share group.
 //!
 //! ```
 //! use std::time::Duration;
@@ -195,6 +196,8 @@ pub mod sasl {
     pub use ottla_core::sasl::{Token, TokenError, TokenProvider};
 }
 
+pub mod share;
+
 /// Statistics, which the client emits with `statistics.interval.ms`.
 pub mod stats {
     pub use ottla_core::stats::{Broker, Eos, Fatal, Group, Partition, Statistics, Summary, Topic, Toppar};
@@ -219,3 +222,8 @@ pub mod types {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/ADMIN.md")]
 pub mod admin_guide {}
+
+/// Runs the examples in Rust of `docs/SHARE.md` as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/SHARE.md")]
+pub mod share_guide {}

@@ -11,7 +11,7 @@ use crate::source;
 const PREFIX: &str = "rd_kafka_";
 
 /// The beginnings of the names of headers in C++. The compiler checks them (`tests/cpp`).
-const CPP_HEADERS: [&str; 2] = ["include/rdkafkacpp", "include/ottla_adminpp"];
+const CPP_HEADERS: [&str; 3] = ["include/rdkafkacpp", "include/ottla_adminpp", "include/ottla_sharepp"];
 
 /// Compares headers and library. Argument: the library (default: the one that
 /// `make` builds).

@@ -113,3 +113,42 @@ impl Drop for MessageArray {
         messages.iter_mut().for_each(Message::release);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+    use std::sync::Weak;
+
+    use ottla_core::config::Conf;
+    use ottla_core::types::{ClientKind, Topic, TopicHooks};
+
+    use super::*;
+    use crate::message::{rd_kafka_message_delivery_count, rd_kafka_message_destroy, rd_kafka_message_errstr};
+
+    #[test]
+    fn errors_have_texts_until_the_array_is_dropped() {
+        let (_, conf) = Conf::new().finalize(ClientKind::Consumer).unwrap();
+        let topic = Arc::new(Topic::new("t", conf, TopicHooks::default(), 0));
+        let topic = Arc::new(TopicHandle::new(topic, None, Weak::new(), false));
+        let mut array = MessageArray::new(2);
+        for offset in [7, 8, 9] {
+            let text = format!("offset {offset} is damaged");
+            array.push_error(&topic, 3, offset, ErrorCode::L_BAD_MSG, &text);
+        }
+        assert_eq!(array.len(), array.capacity.min(3));
+        assert!(array.len() >= 2 && array.get(array.len()).is_null());
+        assert_eq!(Arc::strong_count(&topic), 2);
+        // SAFETY: messages of the array, which lives.
+        unsafe {
+            let message = array.get(1);
+            assert_eq!(((*message).err, (*message).partition, (*message).offset), (ErrorCode::L_BAD_MSG.0, 3, 8));
+            assert!(std::ptr::eq((*message).rkt.cast(), Arc::as_ptr(&topic)));
+            rd_kafka_message_destroy(message);
+            let text = CStr::from_ptr(rd_kafka_message_errstr(message));
+            assert_eq!(text.to_str(), Ok("offset 8 is damaged"));
+            assert_eq!(rd_kafka_message_delivery_count(message), 0);
+        }
+        drop(array);
+        assert_eq!(Arc::strong_count(&topic), 1);
+    }
+}

@@ -4,9 +4,8 @@ use ottla_core::client::ShareConsumer;
 use ottla_core::error::Error;
 use ottla_core::types::{PartitionOffset, offset};
 
-use super::callback::AcknowledgementCommitCb;
 use super::consumer::{call, list_of};
-use super::handle::{ShareHandle, no_handle_error};
+use super::handle::{AcknowledgementCommitCb, ShareHandle, no_handle_error};
 use crate::abi::PartitionList;
 use crate::callbacks::Opaque;
 use crate::errors::ErrorHandle;

@@ -5,20 +5,23 @@ use std::ffi::{c_char, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_core::client::{Client, ShareConsumer};
+use ottla_core::client::ShareConsumer;
 use ottla_core::error::{Error, ErrorCode};
 use ottla_core::event::Event;
+use ottla_core::share::SharedState;
 use ottla_core::types::{ClientKind, PARTITION_UA, PartitionOffset, TopicPartition, offset};
 use parking_lot::Mutex;
 
+use super::callback;
 use super::handle::{Entered, ShareHandle, no_handle, no_handle_error};
 use super::messages::Messages;
+use super::services::share_state;
 use crate::abi::{DESTROY_NO_CONSUMER_CLOSE, PartitionList};
 use crate::cancel_guard::CancelGuard;
 use crate::client;
 use crate::consumer::bad_list;
 use crate::errors::ErrorHandle;
-use crate::ffi::{self, AnyProcess, FromC, IntoC, Owned, Timeout, exports};
+use crate::ffi::{self, AnyProcess, FromC, IntoC, Owned, Tagged, Timeout, exports};
 use crate::handle::take_yield;
 use crate::queue::QueueHandle;
 use crate::settings::ConfHandle;
@@ -33,11 +36,12 @@ const SHELLS_KEPT: usize = 8;
 const CLOSE_LOOK: Duration = Duration::from_millis(5);
 
 fn create(conf: ConfHandle) -> Result<Arc<ShareHandle>, Error> {
-    let (handle, consumer) = client::create_with(ClientKind::ShareConsumer, conf, |settings, topic_settings, hooks| {
-        let consumer = ShareConsumer::new(settings, topic_settings, hooks)?;
-        Ok((consumer.client().clone(), consumer))
-    })?;
-    Ok(ShareHandle::new(handle, consumer))
+    let (handle, consumer) =
+        client::create_with(ClientKind::ShareConsumer, conf, |settings, topic_settings, hooks| {
+            let consumer = ShareConsumer::new(settings, topic_settings, hooks)?;
+            Ok((consumer.client().clone(), consumer))
+        })?;
+    Ok(ShareHandle::new(handle, consumer, callback::call))
 }
 
 /// Runs a call.
@@ -119,6 +123,41 @@ fn destroy(share: &ShareHandle, mut entered: Entered<'_>, flags: c_int) {
         drop(consumer);
     }
     client::end(handle, client);
+    share.forget_receiver();
+}
+
+/// Destroys a handle, unless it is in use.
+///
+/// # Safety
+/// NULL or a handle; the caller owns it, and no longer if the result is `None`.
+unsafe fn destroy_handle(rkshare: *const ShareHandle, flags: c_int) -> Option<Owned<ErrorHandle>> {
+    // SAFETY: NULL or a handle.
+    let Some(AnyProcess(share)) = (unsafe { AnyProcess::from_c(rkshare) }) else {
+        return no_handle_error();
+    };
+    let _uncancelled = CancelGuard::new();
+    if !share.is_own() {
+        if share.invalidate() {
+            client::abandon(share.handle());
+        }
+        return None;
+    }
+    let entered = match share.enter() {
+        Ok(entered) => entered,
+        Err(error) => return Some(ErrorHandle::from_error(&error)),
+    };
+    if !share.invalidate() {
+        return no_handle_error();
+    }
+    destroy(share, entered, flags);
+    // SAFETY: made by `rd_kafka_share_consumer_new` and given back once: only one caller finds the tag set.
+    let share = unsafe { Arc::from_raw(rkshare) };
+    let mut destroyed = DESTROYED.lock();
+    destroyed.push_back(share);
+    let oldest = (destroyed.len() > SHELLS_KEPT).then(|| destroyed.pop_front());
+    drop(destroyed);
+    drop(oldest);
+    None
 }
 
 exports! {
@@ -214,47 +253,20 @@ exports! {
 
     /// Returns whether the share consumer is closed.
     fn rd_kafka_share_consumer_closed(rkshare: Option<&ShareHandle>) -> c_int, or 0; {
-        rkshare.is_some_and(|share| share.handle().client().is_some_and(Client::is_share_consumer_closed)).into()
+        rkshare.and_then(|share| share_state(share.handle())).is_some_and(SharedState::is_closed).into()
     }
 
     /// Destroys a share consumer.
     fn rd_kafka_share_destroy(rkshare: *const ShareHandle) -> Option<Owned<ErrorHandle>>, or no_handle_error(); {
-        // SAFETY: as for the other function.
-        let error = unsafe { rd_kafka_share_destroy_flags(rkshare, 0) };
-        // SAFETY: NULL or a new error.
-        unsafe { <Option<Owned<ErrorHandle>>>::from_c(error) }.flatten()
+        // SAFETY: NULL or the application's handle.
+        unsafe { destroy_handle(rkshare, 0) }
     }
 
     /// Destroys a share consumer, as flags say.
     fn rd_kafka_share_destroy_flags(rkshare: *const ShareHandle, flags: c_int)
         -> Option<Owned<ErrorHandle>>, or no_handle_error();
     {
-        // SAFETY: NULL or a handle.
-        let Some(AnyProcess(share)) = (unsafe { AnyProcess::from_c(rkshare) }) else {
-            return no_handle_error();
-        };
-        let _uncancelled = CancelGuard::new();
-        if !share.handle().is_own_process() {
-            if share.invalidate() {
-                client::abandon(share.handle());
-            }
-            return None;
-        }
-        let entered = match share.enter() {
-            Ok(entered) => entered,
-            Err(error) => return Some(ErrorHandle::from_error(&error)),
-        };
-        if !share.invalidate() {
-            return no_handle_error();
-        }
-        destroy(share, entered, flags);
-        // SAFETY: made by `rd_kafka_share_consumer_new` and given back once: only one caller finds the tag set.
-        let share = unsafe { Arc::from_raw(rkshare) };
-        let mut destroyed = DESTROYED.lock();
-        destroyed.push_back(share);
-        let oldest = (destroyed.len() > SHELLS_KEPT).then(|| destroyed.pop_front());
-        drop(destroyed);
-        drop(oldest);
-        None
+        // SAFETY: NULL or the application's handle.
+        unsafe { destroy_handle(rkshare, flags) }
     }
 }

@@ -6,16 +6,22 @@ use std::sync::{Arc, Weak};
 
 use ottla_core::client::ShareConsumer;
 use ottla_core::error::{Error, ErrorCode};
-use ottla_core::event::Event;
+use ottla_core::event::{AcknowledgementResult, Event};
 use parking_lot::Mutex;
 
-use super::callback::AcknowledgementCommitCb;
 use super::gate::{Gate, Inside};
-use crate::callbacks::Opaque;
+use super::offsets::PartitionOffsetsList;
+use crate::acknowledged;
+use crate::callbacks::{Opaque, callbacks};
 use crate::errors::ErrorHandle;
 use crate::ffi::{Owned, Tag, Tagged};
 use crate::handle::Handle;
 use crate::serve;
+
+callbacks! {
+    /// `share_acknowledgement_commit_cb`: share consumer, partitions with offsets, error, opaque.
+    AcknowledgementCommitCb = fn(*const ShareHandle, *mut PartitionOffsetsList, i32, Opaque);
+}
 
 /// `rd_kafka_share_t`
 #[repr(C)]
@@ -23,6 +29,8 @@ pub struct ShareHandle {
     tag: Tag,
     /// The client, which callbacks receive as `rd_kafka_t`.
     handle: Arc<Handle>,
+    /// Differs between the share consumers of the process.
+    number: u64,
     /// `None` once it is destroyed.
     consumer: Gate<Option<ShareConsumer>>,
     commit_callback: Mutex<Option<CommitCallback>>,
@@ -92,20 +100,28 @@ pub fn no_handle_error() -> Option<Owned<ErrorHandle>> {
 }
 
 impl ShareHandle {
-    /// Returns the handle of a new share consumer.
-    pub fn new(handle: Arc<Handle>, consumer: ShareConsumer) -> Arc<Self> {
+    /// Returns the handle of a new share consumer. `receive` is called with the results of acknowledgements.
+    pub fn new(
+        handle: Arc<Handle>,
+        consumer: ShareConsumer,
+        receive: fn(&ShareHandle, &AcknowledgementResult),
+    ) -> Arc<Self> {
         let share = Arc::new(ShareHandle {
             tag: Tag::new(Self::TAG),
-            handle: handle.clone(),
+            handle,
+            number: consumer.number(),
             consumer: Gate::new(Some(consumer)),
             commit_callback: Mutex::default(),
         });
         let this: Weak<ShareHandle> = Arc::downgrade(&share);
-        handle.set_on_acknowledged(Box::new(move |result| {
-            if let Some(share) = this.upgrade() {
-                super::callback::call(&share, result);
-            }
-        }));
+        acknowledged::add(
+            share.number,
+            Arc::new(move |result| {
+                if let Some(share) = this.upgrade() {
+                    receive(&share, result);
+                }
+            }),
+        );
         share
     }
 
@@ -117,6 +133,11 @@ impl ShareHandle {
     /// Makes later calls with the handle fail; returns false if it was called before.
     pub fn invalidate(&self) -> bool {
         self.tag.clear()
+    }
+
+    /// Ends the calls of the acknowledgement commit callback.
+    pub fn forget_receiver(&self) {
+        acknowledged::remove(self.number);
     }
 
     /// Starts a call: no other thread is in one.

@@ -2,7 +2,8 @@
 //!
 //! - `gate`: one thread at a time;
 //! - `handle`: the type of `rd_kafka_share_t`;
-//! - `callback`: the acknowledgement commit callback and its lists of offsets;
+//! - `offsets`: lists of partitions with offsets;
+//! - `callback`: calls of the acknowledgement commit callback;
 //! - `messages`: the batches that polls return;
 //! - `consumer`: creation, subscription, polling, the end;
 //! - `acknowledge`, `commit`: acknowledgements and their commits;
@@ -15,4 +16,5 @@ pub mod consumer;
 pub mod gate;
 pub mod handle;
 pub mod messages;
+pub mod offsets;
 pub mod services;

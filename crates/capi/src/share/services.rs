@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 
 use ottla_core::error::{Error, ErrorCode};
+use ottla_core::share::SharedState;
 
 use super::handle::{ShareHandle, no_handle, no_handle_error};
 use crate::errors::ErrorHandle;
@@ -14,6 +15,11 @@ use crate::{log, sasl};
 
 fn client_of(share: Option<&ShareHandle>) -> Result<&Handle, Error> {
     share.map(|share| &**share.handle()).ok_or_else(no_handle)
+}
+
+/// Returns the state that all threads may use.
+pub(super) fn share_state(rk: &Handle) -> Option<&SharedState> {
+    rk.client()?.shared().share.as_deref()
 }
 
 exports! {
@@ -71,15 +77,16 @@ exports! {
     /// Ends the present or the next wait of a poll.
     fn rd_kafka_share_wakeup(rkshare: Option<&ShareHandle>) -> ErrorCode, or ErrorCode::L_STATE; {
         ffi::code_of(client_of(rkshare).and_then(|rk| {
-            rk.need_client()?.consumer_queue().wake();
+            if let Some(state) = share_state(rk) {
+                state.wake();
+            }
             Ok(())
         }))
     }
 
     /// Returns the duration of record locks in milliseconds, -1 while it is not known.
     fn rd_kafka_share_lock_timeout_ms(rkshare: &ShareHandle) -> i32, or -1; {
-        let share = rkshare.handle().client().and_then(|client| client.shared().share.as_ref());
-        let timeout_ms = share.and_then(|share| share.lock_timeout_ms());
+        let timeout_ms = share_state(rkshare.handle()).and_then(|state| state.lock_timeout_ms());
         timeout_ms.and_then(|ms| i32::try_from(ms).ok()).unwrap_or(-1)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ottla_mock::{ClusterConfig, EmbeddedCluster, SaslConfig, SaslMechanism, SaslUser};
+use ottla_mock::{ClusterConfig, EmbeddedCluster, SaslConfig, SaslMechanism, SaslUser, ShareGroupConfig};
 use ottla_tls::{Certificates, ServerIdentity, ServerTls, material};
 
 use crate::config::ClientConfig;
@@ -52,6 +52,11 @@ pub(super) fn start(conf: &mut ClientConfig) -> Result<(Option<EmbeddedCluster>,
             .socket_request_max_bytes
             .max(usize::try_from(own_batch).unwrap_or(0).saturating_add(1 << 20)),
         sasl: sasl(conf)?,
+        // The first member of a share group is assigned its partitions at once.
+        share_groups: ShareGroupConfig {
+            state_initialization_us: None,
+            ..ShareGroupConfig::default()
+        },
         ..defaults
     };
     let started = match tls {

@@ -7,7 +7,7 @@ use super::handle::Client;
 use crate::config::{ClientConfig, TopicConfig};
 use crate::core::{ClientHooks, Command};
 use crate::error::{Error, ErrorCode};
-use crate::event::{Event, Queue, ShareBatch};
+use crate::event::{Event, ShareBatch};
 use crate::reply::Reply;
 use crate::share::{
     self, AcknowledgeType, CommitCall, CommitResults, Delivered, PartitionAcknowledgements, SharedState,
@@ -19,7 +19,7 @@ use crate::types::ClientKind;
 /// error ends the call with it.
 pub type ServeEvent<'a> = dyn FnMut(Event) -> Result<(), Error> + 'a;
 
-/// Whether the application acknowledges each record (`share.acknowledgement.mode`).
+/// Mode of acknowledgement (`share.acknowledgement.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// The next poll, commit or close accepts the records of the last poll.
@@ -30,7 +30,7 @@ enum Mode {
 
 /// Ends a waiting poll from another thread.
 #[derive(Debug, Clone)]
-pub struct ShareWakeup(Arc<Queue>);
+pub struct ShareWakeup(Arc<SharedState>);
 
 impl ShareWakeup {
     /// Ends the present or the next poll: it returns no records.
@@ -111,9 +111,15 @@ impl ShareConsumer {
         &self.client
     }
 
+    /// Returns the number of the share consumer, which its [results of acknowledgements](crate::event::AcknowledgementResult)
+    /// have.
+    pub fn number(&self) -> u64 {
+        self.shared.number()
+    }
+
     /// Returns a handle that ends waiting polls.
     pub fn wakeup(&self) -> ShareWakeup {
-        ShareWakeup(self.client.consumer_queue().clone())
+        ShareWakeup(self.shared.clone())
     }
 
     /// Starts or ends the delivery of [`Event::Acknowledged`].
@@ -253,7 +259,7 @@ impl ShareConsumer {
             self.send(poll(acknowledgements, None));
             return self.deliver(ready);
         };
-        let waits = timeout != Some(Duration::ZERO);
+        let waits = timeout != Some(Duration::ZERO) && !self.shared.take_wakeup();
         let deadline = self.deadline(timeout);
         if waits || !acknowledgements.is_empty() || busy_us.is_some() || !self.shared.is_fetching() {
             self.send(poll(acknowledgements, Some(deadline)));
@@ -262,6 +268,10 @@ impl ShareConsumer {
             true => self.next_batch(deadline, serve),
             false => Ok(None),
         };
+        if let Ok(None) = batch {
+            // The wake-up that has ended this wait does not end the next one, too.
+            self.shared.take_wakeup();
+        }
         self.deliver(batch)
     }
 
@@ -414,7 +424,7 @@ impl ShareConsumer {
 
     /// Returns whether the consumer is closed.
     pub fn is_closed(&self) -> bool {
-        self.is_closed || self.closing.as_ref().is_some_and(|reply| reply.is_filled())
+        self.is_closed || self.shared.is_closed()
     }
 }
 

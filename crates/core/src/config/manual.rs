@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::property::{Applies, Importance, Kind, Property};
-use super::tables::{GLOBAL, NOT_PROPERTIES, TOPIC};
 use super::rules_share;
+use super::tables::{GLOBAL, NOT_PROPERTIES, TOPIC};
 use super::unavailable::{MISSING, Missing, WITHOUT_EFFECT};
 use super::value::Value;
 

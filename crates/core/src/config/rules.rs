@@ -6,10 +6,10 @@
 use super::conf::{Conf, TopicConf};
 use super::kind::ClientKind;
 use super::refusal::refuse;
-use super::{rules_security, rules_share};
 use super::tables::{ClientConfig, Prop, TopicConfig, TopicProp};
 use super::unavailable;
 use super::value::Value;
+use super::{rules_security, rules_share};
 use crate::error::{Error, ErrorCode};
 
 /// Overhead of a fetch response besides its records, in bytes.

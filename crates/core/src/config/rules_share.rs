@@ -29,7 +29,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("group.instance.id", "share groups have no static members"),
     ("group.remote.assignor", OF_COORDINATOR),
     ("partition.assignment.strategy", OF_COORDINATOR),
-    ("session.timeout.ms", "it is group.share.session.timeout.ms of the brokers"),
+    (
+        "session.timeout.ms",
+        "it is group.share.session.timeout.ms of the brokers",
+    ),
     (
         "heartbeat.interval.ms",
         "it is group.share.heartbeat.interval.ms of the brokers",
@@ -44,7 +47,10 @@ const REFUSED: &[(&str, &str)] = &[
         "fetch.error.backoff.ms",
         "errors are followed by retry.backoff.ms or by a new session",
     ),
-    ("enable.partition.eof", "members of a group share a partition, so none is at its end"),
+    (
+        "enable.partition.eof",
+        "members of a group share a partition, so none is at its end",
+    ),
     ("message.copy.max.bytes", "it is for producers"),
     ("topic.blacklist", "a subscription has no patterns"),
     ("consume.callback.max.messages", "records are returned by polls"),
@@ -91,10 +97,15 @@ pub(super) fn adjust_defaults(conf: &mut Conf) {
         conf.adjust_int(Prop::connections_max_idle_ms, DEFAULT_CONNECTIONS_MAX_IDLE_MS);
     }
     let max = conf.int(Prop::reconnect_backoff_max_ms);
-    match (conf.is_set(Prop::reconnect_backoff_ms), conf.is_set(Prop::reconnect_backoff_max_ms)) {
+    match (
+        conf.is_set(Prop::reconnect_backoff_ms),
+        conf.is_set(Prop::reconnect_backoff_max_ms),
+    ) {
         (true, true) => {}
         (true, false) => {
-            let max = conf.int(Prop::reconnect_backoff_ms).max(DEFAULT_RECONNECT_BACKOFF_MAX_MS);
+            let max = conf
+                .int(Prop::reconnect_backoff_ms)
+                .max(DEFAULT_RECONNECT_BACKOFF_MAX_MS);
             conf.adjust_int(Prop::reconnect_backoff_max_ms, max);
         }
         (false, true) => conf.adjust_int(Prop::reconnect_backoff_ms, DEFAULT_RECONNECT_BACKOFF_MS.min(max)),

@@ -8,85 +8,12 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use ottla_protocol::record::{Headers, RecordCursor, RecordData, RecordError, RecordRef as WireRecord};
+use ottla_protocol::record::{RecordCursor, RecordData, RecordError};
 
+use super::fetched_records::{ChunkMemory, RecordRef, Segment, record_ref};
 use super::partition::PositionTracker;
 use super::{Event, PartitionNotice, PartitionState};
 use crate::error::{Error, ErrorCode};
-use crate::types::TimestampType;
-
-/// The uncompressed records of one batch and the properties from its header.
-#[derive(Debug)]
-pub(super) struct Segment {
-    data: RecordData,
-    leader_epoch: i32,
-    /// The position of the first requested record.
-    start: RecordCursor,
-}
-
-impl Segment {
-    pub(super) fn new(data: RecordData, leader_epoch: i32, start: RecordCursor) -> Self {
-        Segment {
-            data,
-            leader_epoch,
-            start,
-        }
-    }
-
-    pub(super) fn data(&self) -> &RecordData {
-        &self.data
-    }
-
-    pub(super) fn leader_epoch(&self) -> i32 {
-        self.leader_epoch
-    }
-
-    pub(super) fn start(&self) -> RecordCursor {
-        self.start
-    }
-}
-
-/// The bytes that the records of a chunk point into. Reference-counted, independent of the chunk.
-pub struct ChunkMemory {
-    segments: Vec<Segment>,
-}
-
-impl ChunkMemory {
-    pub(super) fn new(segments: Vec<Segment>) -> Self {
-        ChunkMemory { segments }
-    }
-
-    pub(super) fn segments(&self) -> &[Segment] {
-        &self.segments
-    }
-}
-
-impl fmt::Debug for ChunkMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ChunkMemory")
-            .field("segments", &self.segments.len())
-            .finish_non_exhaustive()
-    }
-}
-
-/// A fetched record. Borrows from its chunk's [`ChunkMemory`].
-#[derive(Debug, Clone, Copy)]
-pub struct RecordRef<'a> {
-    /// Its offset.
-    pub offset: i64,
-    /// Milliseconds since the epoch, -1 for none.
-    pub timestamp_ms: i64,
-    /// The type of the timestamp.
-    pub timestamp_type: TimestampType,
-    /// The key.
-    pub key: Option<&'a [u8]>,
-    /// The value; `None` is a tombstone.
-    pub value: Option<&'a [u8]>,
-    /// The headers, parsed on access.
-    pub headers: Headers<&'a [u8]>,
-    /// The epoch of the leader that appended it, or -1.
-    pub leader_epoch: i32,
-}
 
 /// Records of one partition, in order. Its bytes count against the consumer's budget until it is dropped.
 pub struct Chunk {
@@ -177,24 +104,24 @@ impl Chunk {
             return None;
         }
         loop {
-            let Some(segment) = self.memory.segments.get(self.segment) else {
+            let Some(segment) = self.memory.segments().get(self.segment) else {
                 self.remaining = 0;
                 return None;
             };
-            match segment.data.next(&mut self.cursor) {
+            match segment.data().next(&mut self.cursor) {
                 Some(Ok(record)) => {
                     self.remaining -= 1;
                     self.place
-                        .on_taken(record.offset, segment.leader_epoch, self.partition.auto_store());
-                    return Some((record_ref(&record, segment.leader_epoch), &mut self.attachment));
+                        .on_taken(record.offset, segment.leader_epoch(), self.partition.auto_store());
+                    return Some((record_ref(&record, segment.leader_epoch()), &mut self.attachment));
                 }
                 None => {
                     self.segment += 1;
                     self.cursor = self
                         .memory
-                        .segments
+                        .segments()
                         .get(self.segment)
-                        .map_or_else(RecordCursor::default, |s| s.start);
+                        .map_or_else(RecordCursor::default, Segment::start);
                 }
                 Some(Err(error)) => {
                     self.remaining = 0;
@@ -203,29 +130,6 @@ impl Chunk {
                 }
             }
         }
-    }
-}
-
-/// Returns a record of a batch as the application sees it.
-#[inline]
-pub(super) fn record_ref<'a>(record: &WireRecord<'a>, leader_epoch: i32) -> RecordRef<'a> {
-    RecordRef {
-        offset: record.offset,
-        timestamp_ms: record.timestamp,
-        timestamp_type: timestamp_type(record.timestamp_type),
-        key: record.key,
-        value: record.value,
-        headers: record.headers,
-        leader_epoch,
-    }
-}
-
-fn timestamp_type(t: ottla_protocol::record::TimestampType) -> TimestampType {
-    use ottla_protocol::record::TimestampType as Wire;
-    match t {
-        Wire::NotAvailable => TimestampType::NotAvailable,
-        Wire::CreateTime => TimestampType::CreateTime,
-        Wire::LogAppendTime => TimestampType::LogAppendTime,
     }
 }
 
@@ -334,7 +238,7 @@ impl ChunkBuilder {
             fetch_generation,
             broker_id,
             segment: 0,
-            cursor: self.segments.first().map_or_else(RecordCursor::default, |s| s.start),
+            cursor: self.segments.first().map_or_else(RecordCursor::default, Segment::start),
             memory: Arc::new(ChunkMemory::new(self.segments)),
             remaining: self.records,
             records: self.records as u64,

@@ -4,6 +4,7 @@ mod admin;
 mod callbacks;
 mod chunk;
 mod delivery;
+mod fetched_records;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod partition;
@@ -15,8 +16,9 @@ pub(crate) mod test_records;
 pub use admin::AdminResult;
 pub use callbacks::expect_callbacks;
 pub(crate) use callbacks::has_callbacks;
-pub use chunk::{Attachment, Chunk, ChunkBuilder, ChunkMemory, RecordRef};
+pub use chunk::{Attachment, Chunk, ChunkBuilder};
 pub use delivery::{DeliveredRecord, Delivery, DeliveryMode, Progress, Reservation};
+pub use fetched_records::{ChunkMemory, RecordRef};
 pub use partition::{PartitionState, StoredOffset};
 pub use queue::{Notify, Queue, QueueActivity};
 pub use share::{

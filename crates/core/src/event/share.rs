@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use ottla_protocol::Uuid;
 use ottla_protocol::record::{RecordCursor, RecordData};
 
-use super::chunk::{ChunkMemory, RecordRef, Segment, record_ref};
+use super::fetched_records::{ChunkMemory, RecordRef, Segment, record_ref};
 use crate::error::{Error, ErrorCode};
 use crate::sys::Instant;
 use crate::sys::sync::AtomicUsize;
@@ -341,6 +341,9 @@ impl ShareBatch {
 /// The result of acknowledgements of one partition's records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcknowledgementResult {
+    /// The number of the share consumer, see `share::SharedState::number`: its events may be forwarded to another client's
+    /// queue.
+    pub consumer: u64,
     /// The partition.
     pub tp: TopicPartition,
     /// The records, in the order of offsets.

@@ -220,9 +220,18 @@ impl Results {
         self.last_call
     }
 
-    /// Reports the result of acknowledgements.
+    /// Reports the result of acknowledgements. The event precedes the result of the call: a call that returns serves it.
     pub(super) fn report(&mut self, set: AcknowledgementSet, error: ErrorCode) {
         let error = public_code(error);
+        if set.origin != Origin::Client && self.shared.has_acknowledgement_events() {
+            let result = AcknowledgementResult {
+                consumer: self.shared.number(),
+                tp: set.tp.clone(),
+                offsets: joined(&set.ranges),
+                error,
+            };
+            self.shared.queue().push(Event::Acknowledged(result));
+        }
         if let Origin::Call(number) = set.origin
             && let Some(call) = self.calls.get_mut(&number)
         {
@@ -232,17 +241,9 @@ impl Results {
             match call.results.iter_mut().find(|(tp, _)| *tp == set.tp) {
                 Some((_, known)) if known.is_ok() => *known = error,
                 Some(_) => {}
-                None => call.results.push((set.tp.clone(), error)),
+                None => call.results.push((set.tp, error)),
             }
             self.complete(number);
-        }
-        if set.origin != Origin::Client && self.shared.has_acknowledgement_events() {
-            let result = AcknowledgementResult {
-                tp: set.tp,
-                offsets: joined(&set.ranges),
-                error,
-            };
-            self.shared.queue().push(Event::Acknowledged(result));
         }
     }
 

@@ -184,6 +184,7 @@ impl ShareConsumer {
         self.sessions.abandon(error);
         self.member.abandon();
         self.closed = true;
+        self.shared.set_closed();
     }
 
     /// Ends the consumer at once, when the client is destroyed.

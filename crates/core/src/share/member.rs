@@ -31,6 +31,12 @@ const JOIN: i32 = 0;
 const LEAVE: i32 = -1;
 /// The first version of ShareGroupHeartbeat that is supported: version 0 was an early-access protocol of Kafka 4.0.
 const FIRST_VERSION: i16 = 1;
+/// The time after which a member without partitions sends its first early heartbeat, in milliseconds; doubled for each
+/// further one. Kafka answers the first heartbeat of a group's first member without partitions, because it initializes
+/// their state only then, and they are assigned with the next heartbeat: 5 seconds later with the usual interval.
+const EARLY_HEARTBEAT_MS: u64 = 100;
+/// The maximum number of early heartbeats after a join or a new subscription.
+const EARLY_HEARTBEATS_MAX: u32 = 5;
 
 /// A partition of an assignment.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,6 +98,8 @@ pub(super) struct ShareMember {
     heartbeat: Heartbeat<Option<BTreeSet<Arc<str>>>>,
     /// The coordinator has refused the subscription of a member, which keeps its earlier one.
     subscription_refused: bool,
+    /// The number of early heartbeats since the join or the last change of the subscription.
+    early_heartbeats: u32,
     /// The coordinator may have registered this member.
     may_be_member: bool,
     /// A heartbeat that leaves is to be sent, in any phase.
@@ -115,6 +123,7 @@ impl ShareMember {
             assigned: Vec::new(),
             heartbeat: Heartbeat::new(),
             subscription_refused: false,
+            early_heartbeats: 0,
             may_be_member: false,
             pending_leave: false,
             max_poll_exceeded: false,
@@ -169,6 +178,7 @@ impl ShareMember {
         }
         self.max_poll_exceeded = false;
         self.subscription_refused = false;
+        self.early_heartbeats = 0;
         self.topic_errors.clear();
         self.heartbeat.clear_backoff(ctx.now);
         match self.phase {
@@ -247,6 +257,7 @@ impl ShareMember {
         self.epoch = -1;
         self.may_be_member = false;
         self.subscription_refused = false;
+        self.early_heartbeats = 0;
         self.target = Partitions::default();
         self.heartbeat.forget();
         self.names.reset_lookup();
@@ -474,6 +485,11 @@ impl ShareMember {
             self.names.reset_lookup();
             self.names.prune(&[&self.target]);
             self.names.resolve(cluster, &self.target);
+        }
+        if self.target.is_empty() && self.early_heartbeats < EARLY_HEARTBEATS_MAX {
+            self.heartbeat
+                .hasten(ctx.now.plus_ms(EARLY_HEARTBEAT_MS << self.early_heartbeats));
+            self.early_heartbeats += 1;
         }
         self.report_assignment();
         false

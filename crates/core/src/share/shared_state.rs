@@ -6,9 +6,14 @@ use std::sync::atomic::Ordering;
 use crate::event::Queue;
 use crate::sys::sync::{AtomicBool, AtomicU32, Mutex};
 
+/// The number of the share consumer that was created last. It orders nothing, so models of threads need not know it.
+static LAST_NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
 /// The state that the application's thread shares with the manager. Thread-safe.
 #[derive(Debug)]
 pub struct SharedState {
+    /// Differs between the share consumers of the process.
+    number: u64,
     queue: Arc<Queue>,
     acknowledgement_events: AtomicBool,
     /// The manager fetches again when the application takes a batch.
@@ -16,19 +21,30 @@ pub struct SharedState {
     is_fetching: AtomicBool,
     lock_timeout_ms: AtomicU32,
     member_id: Mutex<String>,
+    /// The next wait of a poll ends at once.
+    wakeup: AtomicBool,
+    is_closed: AtomicBool,
 }
 
 impl SharedState {
     /// Without a subscription; batches go to `queue`.
     pub fn new(queue: Arc<Queue>) -> Self {
         SharedState {
+            number: LAST_NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
             queue,
             acknowledgement_events: AtomicBool::new(false),
             wakes_on_take: AtomicBool::new(false),
             is_fetching: AtomicBool::new(false),
             lock_timeout_ms: AtomicU32::new(0),
             member_id: Mutex::new(String::new()),
+            wakeup: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
         }
+    }
+
+    /// Returns a number that differs between the share consumers of the process.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns the queue of acquired records and results of acknowledgements.
@@ -70,6 +86,26 @@ impl SharedState {
 
     pub(super) fn set_lock_timeout_ms(&self, timeout_ms: u32) {
         self.lock_timeout_ms.store(timeout_ms, Ordering::Release);
+    }
+
+    /// Ends the present or the next wait of a poll.
+    pub fn wake(&self) {
+        self.wakeup.store(true, Ordering::Release);
+        self.queue.wake();
+    }
+
+    /// Returns whether a wait is to end, and forgets it.
+    pub fn take_wakeup(&self) -> bool {
+        self.wakeup.swap(false, Ordering::AcqRel)
+    }
+
+    /// Returns whether the consumer is closed.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_closed(&self) {
+        self.is_closed.store(true, Ordering::Release);
     }
 
     /// Returns the member id; empty before the first subscription.

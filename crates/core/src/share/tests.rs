@@ -45,6 +45,18 @@ fn records_are_accepted_by_the_next_poll() {
 }
 
 #[test]
+fn first_member_of_a_group_gets_its_partitions_before_the_usual_heartbeat() {
+    let mut w = World::share_consumer(&[]);
+    w.brokers()
+        .configure_share_groups(|groups| groups.state_initialization_us = Some(50_000));
+    w.add_topic("t", &[1]);
+    w.append_values("t", 0, &["a"]);
+    w.share_subscribe();
+    let mut app = ShareApplication::default();
+    assert_eq!(app.poll(&mut w, 1000), [row(0, 0, "a", 1)]);
+}
+
+#[test]
 fn released_records_are_delivered_again_and_rejected_ones_are_not() {
     let (mut w, mut app) = world();
     w.append_values("t", 0, &["a", "b", "c"]);

@@ -349,7 +349,11 @@ fn settings_without_effect_are_warned_about() {
     assert_eq!(share.warnings(ClientKind::Consumer).len(), 2);
     let of_share = share.warnings(ClientKind::ShareConsumer);
     assert_eq!(of_share.len(), 1, "{of_share:?}");
-    assert!(of_share.join("").contains("auto.commit.interval.ms has no effect on a share consumer"));
+    assert!(
+        of_share
+            .join("")
+            .contains("auto.commit.interval.ms has no effect on a share consumer")
+    );
     for (settings, count) in [
         ("group.remote.assignor=range", 1),
         ("group.remote.assignor=range;group.protocol=consumer", 0),

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::rules_share;
 use crate::config::property::{Applies, Importance, Kind, Named, Property, TextCheck};
+use crate::config::rules_share;
 use crate::config::tables::{ClientConfig, GLOBAL, NOT_PROPERTIES, TOPIC, TopicConfig};
 use crate::config::unavailable::{MISSING, WITHOUT_EFFECT};
 use crate::config::value::Value;
