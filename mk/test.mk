@@ -15,7 +15,7 @@ CARGO_DENY := $(if $(shell command -v cargo-deny),,.cache/tools/bin/cargo-deny)
 	@$(CARGO) install -q --locked --version $(CARGO_DENY_VERSION) --root .cache/tools \
 	    --target-dir $(TARGET_DIR)/tools cargo-deny
 
-.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-sasl bench-admin deny
+.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-sasl bench-admin bench-share soak-share deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -56,6 +56,10 @@ soak-sasl: lib
 ## soak-groups: check a group of 20 members that join, leave and are killed for MINUTES (10) with PROTOCOL (range)
 soak-groups: lib
 	@$(PYTHON) tests/real/groups.py --minutes $(or $(MINUTES),10) --protocol $(or $(PROTOCOL),range) $(SOAK_ARGS)
+
+## soak-share: check a share group of ten members while members and brokers fail for MINUTES (10)
+soak-share: lib
+	@$(PYTHON) bench/soak_share.py --minutes $(or $(MINUTES),10) $(SOAK_ARGS)
 
 ## soak-pipeline: copy MESSAGES (1000000) exactly once through two stages for MINUTES (10) while brokers and processes fail
 soak-pipeline: lib
@@ -103,6 +107,10 @@ bench-sasl: lib
 ## bench-admin: compare two large admin calls on this library and on librdkafka, on the same real brokers
 bench-admin: lib
 	@$(PYTHON) bench/admin.py $(BENCH_ARGS)
+
+## bench-share: compare share consumers on this library, on librdkafka and on the Java client, on the same real broker
+bench-share: lib
+	@$(PYTHON) bench/share.py $(BENCH_ARGS)
 
 ## deny: check the dependency policy with cargo-deny (installs it in .cache/tools when missing)
 deny: $(CARGO_DENY)

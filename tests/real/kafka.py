@@ -368,6 +368,11 @@ class Cluster:
             "share.coordinator.state.topic.num.partitions": 2,
             "share.coordinator.state.topic.replication.factor": self.count,
             "share.coordinator.state.topic.min.isr": 1,
+            # The first record of a new share group arrives after a heartbeat interval, which is five seconds by default.
+            "group.share.heartbeat.interval.ms": 1000,
+            "group.share.min.heartbeat.interval.ms": 1000,
+            # Lets groups have locks that expire within a test.
+            "group.share.min.record.lock.duration.ms": 1000,
             "group.initial.rebalance.delay.ms": 0,
             "auto.create.topics.enable": "true",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

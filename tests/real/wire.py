@@ -24,6 +24,7 @@ CREATE_TOPICS = (19, 4)
 DELETE_TOPICS = (20, 3)
 LIST_OFFSETS = (2, 1)
 METADATA = (3, 4)
+ALTER_CONFIGS = (44, 1)
 DESCRIBE_SCRAM_CREDENTIALS = (50, 0)
 ALTER_SCRAM_CREDENTIALS = (51, 0)
 
@@ -31,6 +32,10 @@ NOT_LEADER_OR_FOLLOWER = 6
 TOPIC_ALREADY_EXISTS = 36
 LATEST = -1
 EARLIEST = -2
+
+# Kafka's numbers for a group in requests about settings, and for an assignment.
+RESOURCE_GROUP = 32
+CONFIG_SET = 0
 
 # Kafka's numbers for the SCRAM mechanisms, and their hash functions.
 SCRAM = {"SCRAM-SHA-256": (1, "sha256"), "SCRAM-SHA-512": (2, "sha512")}
@@ -269,6 +274,22 @@ def begin_hanging_transaction(address, topic, partition, producer, age_s):
     code = answer.take("h")
     if code != 0:
         raise WireError(f"a record of a transaction for {topic} [{partition}]", code)
+
+
+# ---- settings of groups ------------------------------------------------------
+
+
+def set_group_config(address, group, config, timeout_s=30.0):
+    """Sets settings of a group, such as share.auto.offset.reset. A broker applies them a little after the response."""
+    rows = [compact(name) + struct.pack(">b", CONFIG_SET) + compact(str(value)) for name, value in config.items()]
+    resource = struct.pack(">b", RESOURCE_GROUP) + compact(group) + compact_array(rows)
+    answer = call(address, ALTER_CONFIGS, compact_array([resource]) + b"\0", timeout_s, flexible=True)
+    answer.take("i")
+    for code, message, _, name in answer.compact_array(
+        lambda: (answer.take("h"), answer.compact_string(), answer.take("b"), answer.compact_string())
+    ):
+        if code != 0:
+            raise WireError(f"settings of group {name}: {message}", code)
 
 
 # ---- users -------------------------------------------------------------------
