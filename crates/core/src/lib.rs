@@ -19,7 +19,7 @@ pub mod error;
 pub mod event;
 pub mod interceptor;
 pub mod log;
-pub mod membership;
+mod membership;
 pub mod memory;
 pub mod producer;
 pub mod records;

@@ -113,7 +113,7 @@ impl ShareConsumer {
     fn check_open(&self) -> Result<(), Error> {
         self.client.shared().check_process()?;
         match self.is_closed || self.closing.is_some() {
-            true => Err(Error::new(ErrorCode::L_STATE, "the share consumer is closed")),
+            true => Err(Error::new(ErrorCode::L_STATE, "Share consumer is closed")),
             false => Ok(()),
         }
     }
@@ -154,18 +154,17 @@ impl ShareConsumer {
             reply: reply.clone(),
         });
         answer(&reply)?;
-        self.application.set_subscribed();
+        self.application.set_subscribed(true);
         Ok(())
     }
 
-    /// Leaves the group. Records of the last poll that are not acknowledged become available to other members.
+    /// Leaves the group. Records of the last poll can still be acknowledged and committed.
     ///
     /// # Errors
     /// [`L_STATE`](ErrorCode::L_STATE) after a close.
     pub fn unsubscribe(&mut self) -> Result<(), Error> {
         self.check_open()?;
-        let acknowledgements = self.application.unsubscribe();
-        self.commit_in_background(acknowledgements);
+        self.application.set_subscribed(false);
         let reply = Reply::new();
         self.send(share::Command::Unsubscribe { reply: reply.clone() });
         answer(&reply)
@@ -204,6 +203,7 @@ impl ShareConsumer {
         serve: &mut ServeEvent<'_>,
     ) -> Result<Option<Box<ShareBatch>>, Error> {
         self.check_open()?;
+        self.serve_results(serve)?;
         self.check_fatal()?;
         let poll = self.application.begin_poll(self.client.shared().clock.now())?;
         let ready = self.next_batch(Instant::ORIGIN, serve);

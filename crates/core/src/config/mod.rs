@@ -15,6 +15,7 @@ mod rules_security;
 mod secret;
 mod tables;
 mod unavailable;
+pub(crate) mod units;
 mod value;
 
 pub use conf::{Conf, ConfError, ConfErrorKind, IntoText, TopicConf};

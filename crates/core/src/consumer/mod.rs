@@ -11,7 +11,7 @@
 //! - [`group`]: coordinator and membership;
 //! - [`offsets`]: look-ups, commits, offset files;
 //! - `shared_state`: the state that is shared with the application's threads;
-//! - `command`, `rebalance_protocol`, `queues`, `units`: vocabulary.
+//! - `command`, `rebalance_protocol`, `queues`: vocabulary.
 
 mod command;
 mod consumption;
@@ -24,7 +24,6 @@ mod rebalance_protocol;
 mod rebalancing;
 mod shared_state;
 mod statistics;
-mod units;
 
 pub use command::{Command, CommitTarget, OffsetsResult};
 pub use fetch::Received;

@@ -90,15 +90,9 @@ impl Application {
         self.mode == Mode::Explicit
     }
 
-    /// Notes that the consumer was subscribed.
-    pub fn set_subscribed(&mut self) {
-        self.is_subscribed = true;
-    }
-
-    /// Ends the subscription. Returns the acknowledgements to be sent before; other records become available to other members.
-    pub fn unsubscribe(&mut self) -> Vec<PartitionAcknowledgements> {
-        self.is_subscribed = false;
-        self.take_last_acknowledgements()
+    /// Notes whether the consumer is subscribed. Records of earlier polls can be acknowledged in any case.
+    pub fn set_subscribed(&mut self, is_subscribed: bool) {
+        self.is_subscribed = is_subscribed;
     }
 
     // ---------------------------------------------------------------- records
@@ -112,7 +106,7 @@ impl Application {
         if !self.is_subscribed {
             return Err(Error::new(
                 ErrorCode::L_STATE,
-                "the share consumer is not subscribed to any topic",
+                "Consumer is not subscribed to any topics",
             ));
         }
         let unacknowledged = self.delivered.unacknowledged();

@@ -55,7 +55,7 @@ pub enum Command {
         /// Filled when the subscription is stored; the member joins later.
         reply: Arc<Reply<Result<(), Error>>>,
     },
-    /// Leaves the group. Records that are not acknowledged become available to other members.
+    /// Leaves the group. Records can still be acknowledged.
     Unsubscribe {
         /// Filled when the subscription is removed.
         reply: Arc<Reply<Result<(), Error>>>,

@@ -131,14 +131,14 @@ impl ShareConsumer {
             return self.unsubscribe(ctx, cluster);
         }
         self.poll_watch.restart(ctx.now);
-        self.sessions.reopen();
         let topics: BTreeSet<Arc<str>> = topics.iter().map(|t| Arc::from(t.as_str())).collect();
         self.member.subscribe(ctx, cluster, topics);
     }
 
     fn unsubscribe(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        self.sessions.demand.clear();
+        self.sessions.release_batches(|_| true);
         self.sessions.assign(Vec::new());
-        self.sessions.begin_close();
         self.member.unsubscribe(ctx, cluster);
     }
 
@@ -158,6 +158,7 @@ impl ShareConsumer {
             reply,
             deadline: ctx.now + self.settings.close_timeout,
         });
+        self.sessions.begin_close();
         self.unsubscribe(ctx, cluster);
     }
 

@@ -212,11 +212,6 @@ impl Sessions {
         self.drop_batches(|_| true);
     }
 
-    /// Reopens sessions after [`begin_close`](Self::begin_close).
-    pub(super) fn reopen(&mut self) {
-        self.is_closing = false;
-    }
-
     /// Returns whether no session is open, and no request is in flight.
     pub(super) fn is_closed(&self) -> bool {
         let mut sessions = self.sessions.values();
@@ -440,13 +435,14 @@ impl Sessions {
             },
         };
         let text = text.unwrap_or_else(|| code.description().into_owned());
-        self.lose(ctx, node, &Error::new(code, format!("broker {node}: {text}")));
+        self.on_failed(ctx, cluster, node, &Error::new(code, format!("broker {node}: {text}")));
         Verdict::of(code, text)
     }
 
     fn on_failed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId, error: &Error) -> Verdict {
         self.lose(ctx, node, error);
-        // The broker may have failed: its partitions will have other leaders.
+        // The broker may have failed: its partitions will have other leaders. And Kafka 4.3 answers UNKNOWN_SERVER_ERROR to a
+        // session with a topic that was deleted.
         let led = self.assigned.values().filter(|a| a.leader == Some(node));
         for name in led.map(|a| a.name.clone()).collect::<BTreeSet<_>>() {
             cluster.request_refresh(&name, ctx.now);
@@ -656,11 +652,7 @@ impl Sessions {
             return None;
         }
         let limit = lock / 2;
-        for event in self.drop_batches(|batch| batch.received_at() + limit <= now) {
-            if let Event::Acquired(batch) = event {
-                self.release(&batch);
-            }
-        }
+        self.release_batches(|batch| batch.received_at() + limit <= now);
         let mut next = None;
         self.shared.queue().visit_all(|event| {
             if let Event::Acquired(batch) = event {
@@ -668,6 +660,15 @@ impl Sessions {
             }
         });
         next
+    }
+
+    /// Takes batches out of the application's queue and releases their records.
+    pub(super) fn release_batches(&mut self, is_released: impl Fn(&ShareBatch) -> bool) {
+        for event in self.drop_batches(is_released) {
+            if let Event::Acquired(batch) = event {
+                self.release(&batch);
+            }
+        }
     }
 
     fn release(&mut self, batch: &ShareBatch) {

@@ -11,7 +11,7 @@ use super::positions::Next;
 use super::session::Session;
 use super::validation::leader_epoch;
 use crate::cluster::Cluster;
-use crate::consumer::units::int32;
+use crate::config::units::int32;
 
 /// A request that was built, without its wait.
 pub(super) struct Built {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::pending_data::Limits;
 use crate::config::ClientConfig;
-use crate::consumer::units::{int32, millis};
+use crate::config::units::{int32, millis};
 
 /// The settings of fetching.
 #[derive(Debug, Clone)]

@@ -17,23 +17,21 @@ use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupResponse};
 
 use super::actions::GroupAction;
 use super::assignor::{Assignment, Strategy};
-use super::coordinator_connection::{CoordinatorConnection, GRACE_MS};
 use super::leader_assignment::LeaderAssignment;
 use super::member_messages::{MemberSubscription, read_assignment, read_member};
-use super::poll_watch;
 use super::requests;
 use super::revocation::{OwnedPartitions, Rebalance};
 use super::subscription::{SubscribedTopics, Subscription};
-use super::topic_errors::TopicErrors;
 use crate::cluster::{Cluster, is_coordinator_error};
 use crate::config::ClientConfig;
+use crate::config::units::millis;
 use crate::connection::Owner;
 use crate::consumer::offsets::CommitIdentity;
 use crate::consumer::rebalance_protocol::RebalanceProtocol;
-use crate::consumer::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
+use crate::membership::{CoordinatorConnection, GRACE_MS, TopicErrors, max_poll_exceeded};
 use crate::request::{Attempts, RequestIds};
 use crate::sys::{Instant, earliest};
 use crate::types::TopicPartition;
@@ -241,7 +239,7 @@ impl ClassicMember {
             return;
         }
         self.max_poll_exceeded = true;
-        self.report(poll_watch::exceeded(ctx, over_ms));
+        self.report(max_poll_exceeded(ctx, over_ms));
         // KIP-345: a static member keeps its partitions until its session ends.
         if self.instance_id.is_none() && !self.member_id.is_empty() {
             self.pending_leave = Some(std::mem::take(&mut self.member_id));
@@ -443,7 +441,9 @@ impl ClassicMember {
             true => meta.error,
             false => ErrorCode::NO_ERROR,
         };
-        self.actions.extend(self.topic_errors.note(name, error));
+        if let Some(error) = self.topic_errors.note(name, error) {
+            self.actions.push(GroupAction::ReportTopicError(name.clone(), error));
+        }
         self.retry_join(ctx);
         if self.leader.is_inherited() {
             return self.check_inherited(ctx, cluster);

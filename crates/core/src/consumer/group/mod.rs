@@ -6,24 +6,20 @@
 //! - `classic`: the classic protocol, with `requests`, `member_messages`, `subscription` and `revocation`;
 //! - `leader_assignment`, `assignor`: the assignment by the leader of a classic group;
 //! - `consumer_protocol`: the consumer protocol (KIP-848);
-//! - `actions`: what membership requires from the consumer;
-//! - `poll_watch`: `max.poll.interval.ms`;
-//! - `topic_errors`: errors of subscribed topics;
-//! - `coordinator_connection`: the connection to the coordinator.
+//! - `actions`: what membership requires from the consumer.
+//!
+//! Parts that share groups use, too, are in [`membership`](crate::membership).
 
 mod actions;
 mod assignor;
 mod classic;
 mod consumer_protocol;
-mod coordinator_connection;
 mod leader_assignment;
 mod member_messages;
-mod poll_watch;
 mod protocol;
 mod requests;
 mod revocation;
 mod subscription;
-mod topic_errors;
 
 use std::sync::Arc;
 
@@ -43,13 +39,12 @@ use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::{PartitionState, Queue};
 use crate::interceptor::Interceptor;
+use crate::membership::{CoordinatorConnection, PollWatch};
 use crate::reply::Reply;
 use crate::request::{CoordinatorType, RequestIds, response_of};
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition};
 
-use coordinator_connection::CoordinatorConnection;
-use poll_watch::PollWatch;
 use protocol::GroupProtocol;
 
 pub(super) use actions::{GroupAction, rows};

@@ -11,7 +11,6 @@ use ottla_protocol::api::sync_group::SyncGroupRequest;
 use super::actions::GroupAction;
 use super::classic::ClassicMember;
 use super::consumer_protocol::ConsumerMember;
-use super::coordinator_connection::CoordinatorConnection;
 use super::subscription::Subscription;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
@@ -20,6 +19,7 @@ use crate::consumer::offsets::{CommitIdentity, Commits};
 use crate::consumer::rebalance_protocol::RebalanceProtocol;
 use crate::context::Ctx;
 use crate::error::Error;
+use crate::membership::CoordinatorConnection;
 use crate::request::{RequestIds, response_of};
 use crate::sys::Instant;
 

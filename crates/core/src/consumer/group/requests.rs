@@ -11,7 +11,7 @@ use ottla_protocol::api::sync_group::{SyncGroupRequest, SyncGroupRequestAssignme
 use super::assignor::{Assignment, Strategy};
 use super::member_messages::{MemberSubscription, write_assignment, write_subscription};
 use crate::config::ClientConfig;
-use crate::consumer::units::{int32, millis};
+use crate::config::units::{int32, millis};
 
 /// The member that sends a request.
 #[derive(Debug, Clone, Copy)]

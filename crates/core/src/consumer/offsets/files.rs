@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::lookup::FoundOffset;
-use crate::consumer::units::millis;
+use crate::config::units::millis;
 use crate::error::{Error, ErrorCode};
 use crate::event::PartitionState;
 use crate::reply::Reply;

@@ -15,9 +15,9 @@ use ottla_protocol::api::list_offsets::{
 use super::lookup::FoundOffset;
 use crate::cluster::Cluster;
 use crate::config::ClientConfig;
+use crate::config::units::{int32, millis};
 use crate::connection::{BrokerKey, Outcome, Owner, Ready};
 use crate::consumer::command::{Command, OffsetsResult};
-use crate::consumer::units::{int32, millis};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::reply::Reply;

@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use super::*;
 use crate::event::test_records::topic;
 use crate::event::{AcquiredPartitionBuilder, WaitingBatches};

@@ -10,28 +10,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ottla_protocol::Uuid;
-use ottla_protocol::api::consumer_group_heartbeat::{ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse};
+use ottla_protocol::api::consumer_group_heartbeat::{
+    ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse, TopicPartitions,
+};
 use ottla_protocol::api::metadata::MetadataResponse;
 
-use super::heartbeat::{Heartbeat, SentState};
 use super::heartbeat_subscription::HeartbeatSubscription;
-use super::partitions::Partitions;
-use super::topic_names::TopicNames;
-use crate::cluster::{Cluster, TopicMeta, is_coordinator_error};
+use crate::cluster::{Cluster, TopicMeta};
 use crate::config::ClientConfig;
+use crate::config::units::{int32, millis};
 use crate::connection::Owner;
 use crate::consumer::group::actions::GroupAction;
-use crate::consumer::group::coordinator_connection::{CoordinatorConnection, GRACE_MS};
-use crate::consumer::group::poll_watch;
-use crate::consumer::group::topic_errors::TopicErrors;
 use crate::consumer::offsets::CommitIdentity;
-use crate::consumer::units::{int32, millis};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::DebugContexts;
-use crate::request::{Attempts, RequestIds};
-use crate::sys::{Instant, Rng, earliest};
+use crate::membership::{
+    CoordinatorConnection, GRACE_MS, Heartbeat, HeartbeatError, Partitions, TopicErrors, TopicNames, max_poll_exceeded,
+    new_member_id,
+};
+use crate::request::RequestIds;
+use crate::sys::{Instant, earliest};
 
 /// The epoch of a member that joins.
 const JOIN: i32 = 0;
@@ -39,8 +38,6 @@ const JOIN: i32 = 0;
 const LEAVE: i32 = -1;
 /// The epoch of a static member that leaves and may return: it keeps its partitions until its session ends.
 const LEAVE_FOR_A_WHILE: i32 = -2;
-/// The minimum time after which an unanswered heartbeat is lost and the coordinator is looked up again, in milliseconds.
-const ANSWER_TIMEOUT_MS: u64 = 10_000;
 
 /// The usual time for which a coordinator matches a pattern with its topics, in milliseconds.
 const MATCHING_MS: u64 = 300;
@@ -79,6 +76,13 @@ enum Step {
     AwaitingCommits(Partitions, u64),
 }
 
+/// The state that a heartbeat has sent to the coordinator.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct SentState {
+    subscription: HeartbeatSubscription,
+    owned: Partitions,
+}
+
 /// A member of a group of the consumer protocol. Order of calls: calls of the application and responses in any order, then
 /// `take_actions`, and `send` if `has_work`. A revocation is confirmed with [`on_revoked`](Self::on_revoked); there is never
 /// more than one unconfirmed.
@@ -100,7 +104,9 @@ pub(in crate::consumer::group) struct ConsumerMember {
     target: Partitions,
     /// Names of topics in `owned` and `target`.
     names: TopicNames,
-    heartbeat: Heartbeat,
+    heartbeat: Heartbeat<SentState>,
+    /// The coordinator has refused the subscription: it is not sent again.
+    subscription_refused: bool,
     /// The coordinator may have registered this member.
     may_be_member: bool,
     /// The heartbeat that leaves is to be sent, in any phase.
@@ -127,8 +133,9 @@ impl ConsumerMember {
             incarnation: 0,
             owned: Partitions::default(),
             target: Partitions::default(),
-            names: TopicNames::default(),
+            names: TopicNames::new(Owner::Group),
             heartbeat: Heartbeat::new(),
+            subscription_refused: false,
             may_be_member: false,
             pending_leave: false,
             max_poll_exceeded: false,
@@ -203,7 +210,7 @@ impl ConsumerMember {
         self.shut_out = false;
         self.max_poll_exceeded = false;
         self.topic_errors.clear();
-        self.heartbeat.clear_backoff(ctx.now);
+        self.clear_backoff(ctx.now);
         self.phase = match self.phase {
             Phase::Inactive => Phase::Joining,
             Phase::Leaving(None) if self.is_in() => Phase::Member,
@@ -272,7 +279,7 @@ impl ConsumerMember {
         }
         self.max_poll_exceeded = true;
         self.actions
-            .push(GroupAction::ReportError(poll_watch::exceeded(ctx, over_ms)));
+            .push(GroupAction::ReportError(max_poll_exceeded(ctx, over_ms)));
         self.pending_leave = self.may_be_member;
         self.on_lost();
     }
@@ -280,8 +287,14 @@ impl ConsumerMember {
     /// Handles an application that polls again.
     pub(in crate::consumer::group) fn rejoin_on_poll(&mut self, now: Instant) {
         if std::mem::take(&mut self.max_poll_exceeded) {
-            self.heartbeat.clear_backoff(now);
+            self.clear_backoff(now);
         }
+    }
+
+    /// Ends the backoff and the refusal of a subscription, after a call of the application.
+    fn clear_backoff(&mut self, now: Instant) {
+        self.heartbeat.clear_backoff(now);
+        self.subscription_refused = false;
     }
 
     /// Ends membership at once.
@@ -371,7 +384,9 @@ impl ConsumerMember {
             true => ErrorCode::TOPIC_EXCEPTION,
             false => ErrorCode::NO_ERROR,
         };
-        self.actions.extend(self.topic_errors.note(name, error));
+        if let Some(error) = self.topic_errors.note(name, error) {
+            self.actions.push(GroupAction::ReportTopicError(name.clone(), error));
+        }
         if self.names.resolve(cluster, &self.target) {
             self.proceed();
         }
@@ -390,10 +405,8 @@ impl ConsumerMember {
     }
 
     fn report_once(&mut self, error: Error) {
-        if self.heartbeat.reported != Some(error.code) {
-            self.heartbeat.reported = Some(error.code);
-            self.actions.push(GroupAction::ReportError(error));
-        }
+        let new = self.heartbeat.report_once(error);
+        self.actions.extend(new.map(GroupAction::ReportError));
     }
 
     fn report_fatal(&mut self, code: ErrorCode, text: String) {
@@ -407,27 +420,21 @@ impl ConsumerMember {
 
     /// Returns when the next heartbeat is sent; `None` while none is needed or one is in flight.
     fn next_heartbeat(&self) -> Option<Instant> {
-        let h = &self.heartbeat;
-        if h.in_flight.is_some() {
-            return None;
-        }
         let urgent = match self.phase {
             Phase::Inactive | Phase::Lost | Phase::Leaving(Some(_)) => return None,
-            Phase::Joining if self.max_poll_exceeded || h.subscription_refused => return None,
+            Phase::Joining if self.max_poll_exceeded || self.subscription_refused => return None,
             Phase::Joining => true,
             Phase::Leaving(None) if self.owned.is_empty() => true,
             Phase::Leaving(None) => false,
             Phase::Member => self.has_changes(),
         };
-        let not_before = h.attempts.next_at();
-        Some(if urgent { not_before } else { h.due.max(not_before) })
+        self.heartbeat.next_at(urgent)
     }
 
     fn has_changes(&self) -> bool {
-        let h = &self.heartbeat;
-        h.acknowledged.as_ref().is_none_or(|acknowledged| {
+        self.heartbeat.acknowledged().is_none_or(|acknowledged| {
             acknowledged.owned != self.owned
-                || !h.subscription_refused && acknowledged.subscription != self.subscription
+                || !self.subscription_refused && acknowledged.subscription != self.subscription
         })
     }
 
@@ -492,23 +499,22 @@ impl ConsumerMember {
     ) {
         if version < ConsumerGroupHeartbeatRequest::REGEX_SINCE
             && !self.subscription.regex().is_empty()
-            && !self.heartbeat.subscription_refused
+            && !self.subscription_refused
         {
             let text = "subscribing by pattern with group.protocol=consumer needs brokers of Kafka 4.0 or later";
             self.report_once(Error::new(ErrorCode::L_UNSUPPORTED_FEATURE, text));
-            self.heartbeat.subscription_refused = true;
+            self.subscription_refused = true;
             return;
         }
         let (request, acknowledged) = self.compose(ctx, to, version);
         let tag = ids.next_tag(Owner::Group);
-        let answer_timeout = ANSWER_TIMEOUT_MS.max(2 * self.heartbeat.interval_ms);
-        let timeout = Duration::from_millis(answer_timeout.min(millis(ctx.conf.socket_timeout_ms)));
+        let timeout = self.heartbeat.timeout(ctx.conf);
         match to.broker.send(ctx, tag, &request, version, timeout) {
             Ok(()) => {
                 self.may_be_member = true;
-                self.heartbeat.in_flight = Some((tag.id, acknowledged));
+                self.heartbeat.on_sent(tag.id, acknowledged);
             }
-            Err(_) => self.back_off(ctx),
+            Err(_) => self.heartbeat.on_failed(ctx),
         }
     }
 
@@ -518,10 +524,10 @@ impl ConsumerMember {
         to: &CoordinatorConnection<'_>,
         version: i16,
     ) -> (ConsumerGroupHeartbeatRequest, SentState) {
-        let (joins, subscription_refused) = (self.phase == Phase::Joining, self.heartbeat.subscription_refused);
-        let before = self.heartbeat.acknowledged.as_ref().filter(|_| !joins);
+        let joins = self.phase == Phase::Joining;
+        let before = self.heartbeat.acknowledged().filter(|_| !joins);
         let everything = before.is_none();
-        let subscribed = !subscription_refused && before.is_none_or(|b| b.subscription != self.subscription);
+        let subscribed = !self.subscription_refused && before.is_none_or(|b| b.subscription != self.subscription);
         let owned = before.is_none_or(|b| b.owned != self.owned);
         let regex = subscribed && version >= ConsumerGroupHeartbeatRequest::REGEX_SINCE;
         let assignor = Some(&ctx.conf.group_remote_assignor).filter(|a| everything && !a.is_empty());
@@ -544,7 +550,7 @@ impl ConsumerMember {
             // An empty expression replaces an earlier one.
             subscribed_topic_regex: regex.then(|| self.subscription.regex()),
             server_assignor: assignor.cloned(),
-            topic_partitions: owned.then(|| self.owned.to_wire()),
+            topic_partitions: owned.then(|| wire_of(&self.owned)),
             ..Default::default()
         };
         let reported = before.filter(|_| !subscribed).map(|b| &b.subscription);
@@ -555,16 +561,10 @@ impl ConsumerMember {
         (request, acknowledged)
     }
 
-    /// Handles a failed heartbeat: the next one is delayed and contains everything.
-    fn back_off(&mut self, ctx: &mut Ctx<'_>) {
-        self.heartbeat.acknowledged = None;
-        self.heartbeat.attempts.back_off(ctx);
-    }
-
     // ---------------------------------------------------------------- responses
 
     pub(in crate::consumer::group) fn is_heartbeat(&self, id: u64) -> bool {
-        self.heartbeat.in_flight.as_ref().is_some_and(|(sent, _)| *sent == id)
+        self.heartbeat.is_in_flight(id)
     }
 
     pub(in crate::consumer::group) fn is_leave(&self, id: u64) -> bool {
@@ -578,11 +578,10 @@ impl ConsumerMember {
         cluster: &Cluster,
         result: Result<ConsumerGroupHeartbeatResponse, Error>,
     ) -> bool {
-        let sent = self.heartbeat.in_flight.take();
         let response = match result {
             Ok(response) => response,
             Err(error) => {
-                self.back_off(ctx);
+                self.heartbeat.on_failed(ctx);
                 return error.code != ErrorCode::L_BAD_MSG;
             }
         };
@@ -591,20 +590,16 @@ impl ConsumerMember {
             let message = response.error_message.unwrap_or_default();
             return self.on_refused(ctx, code, &message);
         }
-        let h = &mut self.heartbeat;
-        let before = std::mem::replace(&mut h.acknowledged, sent.map(|(_, acknowledged)| acknowledged));
-        let resubscribed = before.map(|b| b.subscription).as_ref() != h.acknowledged.as_ref().map(|s| &s.subscription);
-        h.attempts = Attempts::default();
-        h.reported = None;
-        h.interval_ms = millis(response.heartbeat_interval_ms).max(1);
-        h.due = ctx.now.plus_ms(h.interval_ms);
+        let before = self.heartbeat.on_accepted(ctx.now, response.heartbeat_interval_ms);
+        let after = self.heartbeat.acknowledged().map(|s| &s.subscription);
+        let resubscribed = before.map(|b| b.subscription).as_ref() != after;
         let nothing = response
             .assignment
             .as_ref()
             .is_none_or(|a| a.topic_partitions.is_empty());
         if resubscribed && nothing && !self.subscription.regex().is_empty() {
             // The coordinator matches the pattern after this response.
-            h.due = ctx.now.plus_ms(h.interval_ms.min(MATCHING_MS));
+            self.heartbeat.hasten(ctx.now.plus_ms(MATCHING_MS));
         }
         self.epoch = response.member_epoch;
         if self.phase == Phase::Joining {
@@ -618,9 +613,9 @@ impl ConsumerMember {
             });
         }
         if let Some(assignment) = response.assignment {
-            self.target = Partitions::from_wire(assignment.topic_partitions);
+            self.target = assignment.into();
             self.names.reset_lookup();
-            self.names.prune(&self.owned, &self.target);
+            self.names.prune(&[&self.owned, &self.target]);
             self.names.resolve(cluster, &self.target);
         }
         self.proceed();
@@ -637,8 +632,8 @@ impl ConsumerMember {
         });
         let joined = self.is_in();
         match code {
-            ErrorCode::FENCED_MEMBER_EPOCH | ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::GROUP_ID_NOT_FOUND if joined => {
-                self.heartbeat.attempts.schedule(ctx.now);
+            ErrorCode::GROUP_ID_NOT_FOUND if joined => {
+                self.heartbeat.retry_at_once(ctx.now);
                 self.on_lost();
             }
             ErrorCode::UNRELEASED_INSTANCE_ID => {
@@ -654,32 +649,40 @@ impl ConsumerMember {
                 let name = &ctx.conf.group_remote_assignor;
                 self.report_fatal(code, format!("group.remote.assignor={name}: {text}"));
             }
-            ErrorCode::UNSUPPORTED_VERSION => self.unsupported(),
-            ErrorCode::INVALID_REQUEST => self.report_fatal(code, format!("ConsumerGroupHeartbeat failed: {text}")),
             // The member stays in the group with its previous subscription.
             ErrorCode::INVALID_REGULAR_EXPRESSION => self.refuse_subscription(ctx, code, &text),
             ErrorCode::TOPIC_AUTHORIZATION_FAILED if joined => self.refuse_subscription(ctx, code, &text),
-            code if is_coordinator_error(code) => {
-                self.back_off(ctx);
-                return true;
-            }
-            code => {
-                self.back_off(ctx);
-                if !code.action().is_retriable() {
-                    // The cause needs an administrator: retry at the usual interval.
-                    let later = ctx.now.plus_ms(self.heartbeat.interval_ms);
-                    self.heartbeat.attempts.delay(later);
-                    self.report_once(Error::new(code, format!("ConsumerGroupHeartbeat failed: {text}")));
-                }
-            }
+            code => return self.on_usual_error(ctx, code, format!("ConsumerGroupHeartbeat failed: {text}")),
         }
         false
     }
 
+    /// Handles an error that members of share groups handle in the same way; returns true if the coordinator has to be
+    /// looked up again.
+    fn on_usual_error(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, text: String) -> bool {
+        let kind = HeartbeatError::of(code);
+        match kind {
+            HeartbeatError::Removed if self.is_in() => {
+                self.heartbeat.retry_at_once(ctx.now);
+                self.on_lost();
+            }
+            HeartbeatError::Unsupported => self.unsupported(),
+            HeartbeatError::Invalid => self.report_fatal(code, text),
+            HeartbeatError::CoordinatorMoved | HeartbeatError::Transient => self.heartbeat.on_failed(ctx),
+            // A member that joins cannot have been removed.
+            HeartbeatError::Removed | HeartbeatError::Lasting => {
+                self.heartbeat.on_failed(ctx);
+                self.heartbeat.retry_at_interval(ctx.now);
+                self.report_once(Error::new(code, text));
+            }
+        }
+        kind == HeartbeatError::CoordinatorMoved
+    }
+
     /// Handles a refused subscription: it is not sent again until the application changes it.
     fn refuse_subscription(&mut self, ctx: &mut Ctx<'_>, code: ErrorCode, text: &str) {
-        self.back_off(ctx);
-        self.heartbeat.subscription_refused = true;
+        self.heartbeat.on_failed(ctx);
+        self.subscription_refused = true;
         let topics = self.subscription.topics().join(", ");
         self.report_once(Error::new(
             code,
@@ -703,7 +706,7 @@ impl ConsumerMember {
 
     /// Sends the next heartbeat at once, because the coordinator may have removed this member.
     pub(in crate::consumer::group) fn heartbeat_now(&mut self, now: Instant) {
-        self.heartbeat.due = self.heartbeat.due.min(now);
+        self.heartbeat.hasten(now);
     }
 
     // ---------------------------------------------------------------- topic names
@@ -730,17 +733,12 @@ impl ConsumerMember {
     }
 }
 
-/// Generates a random UUID (RFC 4122, version 4) in Kafka's form that does not begin with `-`, which tools would
-/// mistake for an option.
-fn new_member_id(rng: &mut Rng) -> String {
-    loop {
-        let (high, low) = (rng.next_u64(), rng.next_u64());
-        let bits = (u128::from(high) << 64) | u128::from(low);
-        let version = bits & !(0xf << 76) | 0x4 << 76;
-        let variant = version & !(0x3 << 62) | 0x2 << 62;
-        let id = Uuid(variant.to_be_bytes()).to_string();
-        if !id.starts_with('-') {
-            return id;
-        }
-    }
+/// Returns partitions as heartbeats contain them.
+fn wire_of(partitions: &Partitions) -> Vec<TopicPartitions> {
+    let topics = partitions.by_topic().map(|(topic_id, partitions)| TopicPartitions {
+        topic_id,
+        partitions,
+        ..Default::default()
+    });
+    topics.collect()
 }

@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::actions::GroupAction;
 use crate::error::{Error, ErrorCode};
 
 /// The errors of subscribed topics that were reported. Each is reported once, until the topic has another one or none.
 #[derive(Debug, Default)]
-pub(super) struct TopicErrors {
+pub(crate) struct TopicErrors {
     reported: BTreeMap<Arc<str>, ErrorCode>,
 }
 
 impl TopicErrors {
-    /// Returns the action that reports a topic's error, unless it was reported before.
-    pub(super) fn note(&mut self, name: &Arc<str>, error: ErrorCode) -> Option<GroupAction> {
+    /// Returns a topic's error for the application, unless it was reported before.
+    pub(crate) fn note(&mut self, name: &Arc<str>, error: ErrorCode) -> Option<Error> {
         if error.is_ok() {
             self.reported.remove(name);
             return None;
@@ -23,11 +22,11 @@ impl TopicErrors {
             return None;
         }
         let text = format!("Subscribed topic not available: {name}: {}", error.description());
-        Some(GroupAction::ReportTopicError(name.clone(), Error::new(error, text)))
+        Some(Error::new(error, text))
     }
 
     /// Forgets the reported errors, for another subscription.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.reported.clear();
     }
 }

@@ -1,7 +1,7 @@
 //! `max.poll.interval.ms` (KIP-62).
 
 use crate::config::ClientConfig;
-use crate::consumer::units::millis;
+use crate::config::units::millis;
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::event::QueueActivity;
@@ -15,7 +15,7 @@ const CHECK_EXCEEDED_MS: u64 = 250;
 
 /// Checks periodically whether the application polls its queues, which adds no cost to polling.
 #[derive(Debug)]
-pub(super) struct PollWatch {
+pub(crate) struct PollWatch {
     interval_ms: u64,
     check_every_ms: u64,
     check_at: Instant,
@@ -26,7 +26,7 @@ pub(super) struct PollWatch {
 }
 
 impl PollWatch {
-    pub(super) fn new(conf: &ClientConfig) -> Self {
+    pub(crate) fn new(conf: &ClientConfig) -> Self {
         let interval_ms = millis(conf.max_poll_interval_ms);
         let heartbeat_ms = millis(conf.heartbeat_interval_ms).max(1);
         PollWatch {
@@ -39,29 +39,29 @@ impl PollWatch {
     }
 
     /// Restarts the interval after another call of the application.
-    pub(super) fn restart(&mut self, now: Instant) {
+    pub(crate) fn restart(&mut self, now: Instant) {
         self.polled_at = now;
         self.check_at = now;
     }
 
     /// Returns the time since the interval was exceeded, in milliseconds.
-    pub(super) fn overdue_ms(&self, now: Instant) -> u64 {
+    pub(crate) fn overdue_ms(&self, now: Instant) -> u64 {
         let end = self.polled_at.plus_ms(self.interval_ms);
         u64::try_from(now.since(end).as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Returns the time by which the next check is needed.
-    pub(super) fn next_check(&self) -> Instant {
+    pub(crate) fn next_check(&self) -> Instant {
         self.check_at
     }
 
     /// Returns true if a check is due soon: checking now saves a wake-up.
-    pub(super) fn is_due(&self, now: Instant) -> bool {
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
         self.check_at <= now.plus_ms(self.check_every_ms / 2)
     }
 
     /// Checks the activity of the queues; returns true unless the interval is exceeded.
-    pub(super) fn check(&mut self, now: Instant, queues: impl Iterator<Item = QueueActivity>) -> bool {
+    pub(crate) fn check(&mut self, now: Instant, queues: impl Iterator<Item = QueueActivity>) -> bool {
         let (mut visits, mut waited_on) = (0u64, false);
         for queue in queues {
             visits = visits.wrapping_add(queue.visits);
@@ -79,7 +79,7 @@ impl PollWatch {
 }
 
 /// Logs and returns the error of an application that has exceeded `max.poll.interval.ms` by `over_ms`.
-pub(super) fn exceeded(ctx: &Ctx<'_>, over_ms: u64) -> Error {
+pub(crate) fn max_poll_exceeded(ctx: &Ctx<'_>, over_ms: u64) -> Error {
     let text = exceeded_text(millis(ctx.conf.max_poll_interval_ms), over_ms);
     ctx.log.log(level::WARNING, "MAXPOLL", || text.clone());
     Error::new(ErrorCode::L_MAX_POLL_EXCEEDED, text)

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use ottla_protocol::Uuid;
 use ottla_protocol::api::metadata::{MetadataRequest, MetadataRequestTopic, MetadataResponse};
 
+use super::coordinator_connection::CoordinatorConnection;
 use super::partitions::Partitions;
 use crate::cluster::Cluster;
 use crate::connection::{Owner, Tag};
-use crate::consumer::group::coordinator_connection::CoordinatorConnection;
 use crate::context::Ctx;
 use crate::error::Error;
 use crate::request::{PendingRequest, ReadyBroker, RequestIds};
@@ -17,22 +17,37 @@ use crate::sys::Instant;
 use crate::types::TopicPartition;
 
 /// Names of topics by id, and the look-up of missing ones.
-#[derive(Debug, Default)]
-pub(super) struct TopicNames {
+#[derive(Debug)]
+pub(crate) struct TopicNames {
+    /// The manager that the look-ups belong to.
+    owner: Owner,
     names: BTreeMap<Uuid, Arc<str>>,
     lookup: PendingRequest,
 }
 
 impl TopicNames {
-    pub(super) fn contains(&self, id: Uuid) -> bool {
+    /// Without any name. `owner` is the manager that the look-ups belong to.
+    pub(crate) fn new(owner: Owner) -> Self {
+        TopicNames {
+            owner,
+            names: BTreeMap::new(),
+            lookup: PendingRequest::default(),
+        }
+    }
+
+    pub(crate) fn get(&self, id: Uuid) -> Option<&Arc<str>> {
+        self.names.get(&id)
+    }
+
+    pub(crate) fn contains(&self, id: Uuid) -> bool {
         self.names.contains_key(&id)
     }
 
     /// Returns the partitions of topics with a known name, in order.
-    pub(super) fn named(&self, partitions: &Partitions) -> Vec<TopicPartition> {
+    pub(crate) fn named(&self, partitions: &Partitions) -> Vec<TopicPartition> {
         let rows = partitions
             .iter()
-            .filter_map(|(id, p)| Some(TopicPartition::new(self.names.get(&id)?.clone(), p)));
+            .filter_map(|(id, p)| Some(TopicPartition::new(self.get(id)?.clone(), p)));
         let mut rows: Vec<TopicPartition> = rows.collect();
         rows.sort();
         rows
@@ -43,7 +58,7 @@ impl TopicNames {
     }
 
     /// Adds names from metadata; returns true if there was one.
-    pub(super) fn resolve(&mut self, cluster: &Cluster, target: &Partitions) -> bool {
+    pub(crate) fn resolve(&mut self, cluster: &Cluster, target: &Partitions) -> bool {
         let known = |id: Uuid| Some((id, cluster.topic_by_id(id)?.clone()));
         let found: Vec<_> = self.missing(target).filter_map(known).collect();
         let any = !found.is_empty();
@@ -51,31 +66,31 @@ impl TopicNames {
         any
     }
 
-    /// Forgets names of topics that are neither owned nor in the target assignment.
-    pub(super) fn prune(&mut self, owned: &Partitions, target: &Partitions) {
-        self.names.retain(|id, _| owned.has_topic(*id) || target.has_topic(*id));
+    /// Forgets names of topics that are in none of these sets.
+    pub(crate) fn prune(&mut self, used: &[&Partitions]) {
+        self.names.retain(|id, _| used.iter().any(|set| set.has_topic(*id)));
     }
 
     /// Ignores the look-up in flight, and ends its backoff.
-    pub(super) fn reset_lookup(&mut self) {
+    pub(crate) fn reset_lookup(&mut self) {
         self.lookup = PendingRequest::default();
     }
 
     /// When to send the next look-up; `None` if no name is missing or one is in flight.
-    pub(super) fn next_lookup(&self, target: &Partitions) -> Option<Instant> {
+    pub(crate) fn next_lookup(&self, target: &Partitions) -> Option<Instant> {
         let next_at = self.lookup.next_at()?;
         self.missing(target).next().map(|_| next_at)
     }
 
     /// Sends a look-up of the missing names.
-    pub(super) fn send_lookup(
+    pub(crate) fn send_lookup(
         &mut self,
         ctx: &mut Ctx<'_>,
         to: &CoordinatorConnection<'_>,
         target: &Partitions,
         ids: &mut RequestIds,
     ) {
-        let tag = ids.next_tag(Owner::Group);
+        let tag = ids.next_tag(self.owner);
         match self.send(ctx, to.broker, target, tag) {
             Ok(()) => self.lookup.on_sent(to.broker.key, tag.id),
             Err(error) => {
@@ -101,13 +116,13 @@ impl TopicNames {
         broker.send(ctx, tag, &request, version, timeout)
     }
 
-    pub(super) fn is_lookup(&self, id: u64) -> bool {
+    pub(crate) fn is_lookup(&self, id: u64) -> bool {
         self.lookup.is_in_flight(id)
     }
 
     /// Handles the result of a look-up. Names that are still missing are looked up again, as brokers learn of topics at
     /// different times.
-    pub(super) fn on_response(
+    pub(crate) fn on_response(
         &mut self,
         ctx: &mut Ctx<'_>,
         target: &Partitions,
