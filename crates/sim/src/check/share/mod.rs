@@ -22,6 +22,7 @@ use crate::message::MessageId;
 use record::{Acquisition, Record};
 use results::Outstanding;
 use wire::HeldRecords;
+pub(crate) use wire::{WireAck, WireAcquired};
 
 /// A client that was driven has handled everything that it received this long before.
 const DRIVEN_US: u64 = 60_000;
@@ -276,8 +277,12 @@ impl ShareGroups {
                 "client {client} delivers a record at {now_us} that has waited for more than half of its lock: {seen:?}"
             ));
         }
-        let record = self.partitions.get_mut(&seen.partition).and_then(|p| p.get_mut(&seen.offset));
-        let record = record.ok_or_else(|| format!("client {client} delivers a record that was not acquired: {seen:?}"))?;
+        let record = self
+            .partitions
+            .get_mut(&seen.partition)
+            .and_then(|p| p.get_mut(&seen.offset));
+        let record =
+            record.ok_or_else(|| format!("client {client} delivers a record that was not acquired: {seen:?}"))?;
         record
             .see(client, seen.delivery_count)
             .map_err(|what| format!("client {client}: {what}: {seen:?}"))?;
@@ -304,10 +309,14 @@ impl ShareGroups {
         partition: i32,
         at: impl Fn(i64) -> Option<MessageId>,
     ) -> Result<(), String> {
-        let seen = self.seen.range((topic, partition, i64::MIN)..=(topic, partition, i64::MAX));
+        let seen = self
+            .seen
+            .range((topic, partition, i64::MIN)..=(topic, partition, i64::MAX));
         for ((.., offset), id) in seen {
             if at(*offset).is_some_and(|logged| logged != *id) {
-                return Err(format!("{topic} [{partition}] @ {offset}: applications saw {id:?}, the log has another record"));
+                return Err(format!(
+                    "{topic} [{partition}] @ {offset}: applications saw {id:?}, the log has another record"
+                ));
             }
         }
         Ok(())
@@ -316,12 +325,17 @@ impl ShareGroups {
     /// Returns the number of records of a partition that are not done.
     pub(crate) fn open_records(&self, partition: &SharePartitionId) -> usize {
         let records = self.partitions.get(partition).into_iter().flat_map(BTreeMap::values);
-        records.filter(|record| !record.is_done && record.was_acquired()).count()
+        records
+            .filter(|record| !record.is_done && record.was_acquired())
+            .count()
     }
 
     /// Returns the clients of these member ids.
     pub(crate) fn clients_of(&self, member_ids: &[String]) -> BTreeSet<usize> {
-        member_ids.iter().filter_map(|id| self.by_member_id.get(id).copied()).collect()
+        member_ids
+            .iter()
+            .filter_map(|id| self.by_member_id.get(id).copied())
+            .collect()
     }
 }
 

@@ -46,13 +46,7 @@ impl Record {
         self.acquisitions.last_mut().filter(|a| !a.has_ended)
     }
 
-    pub(super) fn acquire(
-        &mut self,
-        client: usize,
-        delivery_count: i32,
-        limit: i32,
-        at_us: u64,
-    ) -> Result<(), String> {
+    pub(super) fn acquire(&mut self, client: usize, delivery_count: i32, limit: i32, at_us: u64) -> Result<(), String> {
         if self.is_done || self.is_told_done {
             return Err("a record is delivered again that was accepted, rejected or archived".to_owned());
         }
@@ -93,12 +87,17 @@ impl Record {
             }
             // Clients release records that their applications do not see.
             None if ack == ShareAck::Release && self.is_unseen(client) => {}
-            None => return Err(format!("client {client} sent {ack:?}, which its application did not say")),
+            None => {
+                return Err(format!(
+                    "client {client} sent {ack:?}, which its application did not say"
+                ));
+            }
         }
         match ack {
             ShareAck::Renew => {
                 let held = self.current().is_some_and(|a| a.client == client);
-                held.then_some(()).ok_or_else(|| format!("client {client} does not hold the record"))?;
+                held.then_some(())
+                    .ok_or_else(|| format!("client {client} does not hold the record"))?;
             }
             _ => _ = self.end(client, at_us)?,
         }

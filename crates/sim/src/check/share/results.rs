@@ -26,7 +26,7 @@ pub(super) type Told = (TopicPartition, ErrorCode);
 /// Errors of requests that were sent and not answered, or whose answer was not understood: the broker may have the
 /// acknowledgements.
 fn is_unknown(code: ErrorCode) -> bool {
-    code.as_i32() < 0
+    code.0 < 0
         || [
             ErrorCode::REQUEST_TIMED_OUT,
             ErrorCode::INVALID_MSG,
@@ -65,7 +65,11 @@ impl ShareGroups {
         at_us: u64,
     ) -> Result<(), String> {
         for acknowledgements in all {
-            let partition = (group.to_owned(), acknowledgements.topic_id, acknowledgements.tp.partition);
+            let partition = (
+                group.to_owned(),
+                acknowledgements.topic_id,
+                acknowledgements.tp.partition,
+            );
             let ranges = acknowledgements.ranges.iter();
             let acks = ranges.flat_map(|r| (r.offsets.first..=r.offsets.last).map(|offset| (offset, ack_of(r.ty))));
             let acks: Vec<_> = acks.collect();
@@ -73,7 +77,10 @@ impl ShareGroups {
             for (offset, ack) in &acks {
                 let submitted = records.entry(*offset).or_default().submit(client, *ack);
                 submitted.map_err(|what| {
-                    format!("client {client} acknowledges {} @ {offset}: {what}", acknowledgements.tp)
+                    format!(
+                        "client {client} acknowledges {} @ {offset}: {what}",
+                        acknowledgements.tp
+                    )
                 })?;
             }
             self.member(client).outstanding.push(Outstanding {
@@ -115,7 +122,12 @@ impl ShareGroups {
                 continue;
             };
             let is_applied = record.take_applied(client, ack, found.at_us);
-            let context = || format!("client {client} tells {code:?} for {ack:?} of {tp} @ {offset} of {}", found.at_us);
+            let context = || {
+                format!(
+                    "client {client} tells {code:?} for {ack:?} of {tp} @ {offset} of {}",
+                    found.at_us
+                )
+            };
             match code.is_ok() {
                 true => {
                     // Brokers accept acknowledgements of records that have left the share partition.

@@ -89,7 +89,12 @@ impl ShareGroups {
     }
 
     /// Records the records in a response that reaches the client.
-    pub(crate) fn on_received(&mut self, (client, group, broker): (usize, &str, i32), all: &[WireAcquired], now_us: u64) {
+    pub(crate) fn on_received(
+        &mut self,
+        (client, group, broker): (usize, &str, i32),
+        all: &[WireAcquired],
+        now_us: u64,
+    ) {
         for acquired in all {
             for offset in acquired.first..=acquired.last {
                 let id = (acquired.topic, acquired.partition, offset);
