@@ -60,7 +60,8 @@ struct addrinfo;
  *  28. Memory, diagnostics, shutdown
  *  29. Interceptors and plugins
  *  30. Administration: topics, settings, groups
- *  31. Vocabulary of further services
+ *  31. Share consumers (KIP-932)
+ *  32. Vocabulary of further services
  *
  * ==========================================================================
  *
@@ -5944,35 +5945,414 @@ RD_EXPORT const rd_kafka_error_t *rd_kafka_AlterUserScramCredentials_result_resp
 
 
 /* ==========================================================================
- *  31. VOCABULARY OF FURTHER SERVICES
+ *  31. SHARE CONSUMERS (KIP-932)
  *
- *  Types and constants of services that the library does not offer yet: share groups (KIP-932).
- *  They are here so that programs that mention them compile. What is not declared in this header
- *  cannot be called.
+ *  The members of a share group read the same partitions together. A broker hands each record to one
+ *  member and locks it for that member for a time (group.share.record.lock.duration.ms, 30 s). The
+ *  member acknowledges each record:
+ *
+ *  - ACCEPT: processed, it is not delivered again;
+ *  - RELEASE: not processed, it is available for another delivery to any member;
+ *  - REJECT: it cannot be processed, it is not delivered again.
+ *
+ *  A record whose lock ends without an acknowledgement is available again, until it was delivered
+ *  group.share.delivery.count.limit times (5). Requires Kafka 4.2; works with the preview of 4.1.
+ *
+ *      rd_kafka_share_t *rkshare = rd_kafka_share_consumer_new(conf, errstr, sizeof(errstr));
+ *      rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
+ *      rd_kafka_topic_partition_list_add(topics, "orders", RD_KAFKA_PARTITION_UA);
+ *      rd_kafka_share_subscribe(rkshare, topics);
+ *      rd_kafka_topic_partition_list_destroy(topics);
+ *      while (running) {
+ *              rd_kafka_messages_t *batch;
+ *              rd_kafka_error_t *error = rd_kafka_share_poll(rkshare, 1000, &batch);
+ *              if (error) {
+ *                      complain(rd_kafka_error_string(error));
+ *                      rd_kafka_error_destroy(error);
+ *              }
+ *              for (size_t i = 0; i < rd_kafka_messages_count(batch); i++)
+ *                      handle(rd_kafka_messages_get(batch, i));
+ *              rd_kafka_messages_destroy(batch);
+ *      }
+ *      rd_kafka_share_consumer_close(rkshare);
+ *      rd_kafka_share_destroy(rkshare);
+ *
+ *  Acknowledgement mode (`share.acknowledgement.mode`). With `implicit` the next poll or commit accepts
+ *  all records of the last poll that could be read. With `explicit` the application acknowledges each
+ *  record with the functions below, and the next poll is refused until it has done so.
+ *
+ *  One thread at a time. Unlike other handles, a share consumer is used by one thread at a time, which
+ *  need not always be the same. A call while another thread is in a call returns
+ *  RD_KAFKA_RESP_ERR__CONFLICT. Exceptions, which are thread-safe: rd_kafka_share_consumer_closed(),
+ *  rd_kafka_share_set_log_queue() and the functions for SASL.
+ *
+ *  Errors of all functions:
+ *  - RD_KAFKA_RESP_ERR__CONFLICT: another thread is in a call with this share consumer;
+ *  - RD_KAFKA_RESP_ERR__STATE: the call was made from a callback that a call with this share consumer
+ *    is serving; or the share consumer is closed; or the handle is NULL or belongs to the process
+ *    before a fork;
+ *  - RD_KAFKA_RESP_ERR__INVALID_ARG: an argument is NULL, out of range or not UTF-8;
+ *  - RD_KAFKA_RESP_ERR__FATAL, or an error object with rd_kafka_error_is_fatal(): the client cannot
+ *    continue.
+ *  Error objects are freed by the caller with rd_kafka_error_destroy().
+ *
+ *  Callbacks. A share consumer has no rd_kafka_poll(): rd_kafka_share_poll() also serves the callbacks
+ *  for errors, logs, statistics, throttling and tokens. They receive an rd_kafka_t, which stays the
+ *  library's, and on which functions that read, rd_kafka_yield(), and those of section 26 and of SASL
+ *  can be called. The others refuse it.
  * ========================================================================== */
 
-/* -- Administration -- */
+/** A share consumer: a member of a share group. */
+typedef struct rd_kafka_share_s rd_kafka_share_t;
+/** The messages of one poll of a share consumer. */
+typedef struct rd_kafka_messages_s rd_kafka_messages_t;
+/** A partition and offsets of it that were acknowledged. */
+typedef struct rd_kafka_share_partition_offsets_s rd_kafka_share_partition_offsets_t;
+/** A list of partitions with offsets. */
+typedef struct rd_kafka_share_partition_offsets_list_s rd_kafka_share_partition_offsets_list_t;
+
+/** The acknowledgement of a record. */
+typedef enum rd_kafka_share_AcknowledgeType_s {
+        /** The record was processed. It is not delivered again. */
+        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_ACCEPT = 1,
+        /** The record was not processed. It is available for another delivery. */
+        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_RELEASE = 2,
+        /** The record cannot be processed. It is not delivered again. */
+        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_REJECT = 3
+} rd_kafka_share_AcknowledgeType_t;
+
+/* -- Creation -- */
+
+/**
+ * Creates a share consumer.
+ *
+ * `group.id` is required. Refused when they are set, also to their default, with
+ * RD_KAFKA_RESP_ERR__INVALID_ARG: the properties that docs/CONFIGURATION.md lists under "Refused by
+ * share consumers", the callbacks for rebalances, offset commits and consumed messages, the event
+ * RD_KAFKA_EVENT_REBALANCE, and interceptors.
+ *
+ * @param conf         The configuration. The share consumer owns it afterwards; the caller keeps it when
+ *                     the call fails. NULL is an error.
+ * @param errstr       Receives the cause of a failure as text; may be NULL.
+ * @param errstr_size  The size of `errstr` in bytes.
+ *
+ * @return The share consumer, which the caller must destroy with rd_kafka_share_destroy(); NULL on
+ *         failure, with the error code in rd_kafka_last_error().
+ */
+RD_EXPORT rd_kafka_share_t *
+rd_kafka_share_consumer_new(rd_kafka_conf_t *conf, char *errstr, size_t errstr_size);
+
+/* -- Subscription -- */
+
+/**
+ * Joins the group for these topics, or replaces the topics of the subscription.
+ *
+ * Names are literal: a leading `^` starts no pattern. Topics that do not exist are read once they are
+ * created. Records of the last poll can still be acknowledged.
+ *
+ * @param topics  The topics. Only names are read; the list stays the caller's. An empty list is
+ *                rd_kafka_share_unsubscribe().
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR; RD_KAFKA_RESP_ERR__INVALID_ARG for an empty name and for a name
+ *         that is in the list twice; RD_KAFKA_RESP_ERR__FATAL; else as all functions.
+ */
+RD_EXPORT rd_kafka_resp_err_t
+rd_kafka_share_subscribe(rd_kafka_share_t *rkshare, const rd_kafka_topic_partition_list_t *topics);
+
+/**
+ * Leaves the group. Without a subscription it does nothing.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, else as all functions.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_share_unsubscribe(rd_kafka_share_t *rkshare);
+
+/**
+ * Returns the subscription.
+ *
+ * @param topics  Receives the topics; empty without a subscription, NULL after an error. The caller must
+ *                free the list with rd_kafka_topic_partition_list_destroy().
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR, else as all functions.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_share_subscription(rd_kafka_share_t *rkshare,
+                                                          rd_kafka_topic_partition_list_t **topics);
+
+/* -- Messages -- */
+
+/**
+ * Waits for records and returns those that one broker has handed out.
+ *
+ * The call sends the acknowledgements of the last poll; in implicit mode it first accepts its records
+ * that have none. It serves all callbacks. A callback that calls rd_kafka_yield() ends the wait. The
+ * time between two polls is limited to `max.poll.interval.ms`: a share consumer that exceeds it leaves
+ * the group, and joins it again with the poll after the one that returns
+ * RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED.
+ *
+ * Records that cannot be read are returned as messages with an error, one for each range of offsets;
+ * the library has acknowledged them: RELEASE for records that cannot be decompressed, REJECT for
+ * records with a wrong checksum or an unknown format.
+ *
+ * @param timeout_ms  The time to wait in milliseconds; 0 does not wait, -1 waits without limit.
+ * @param rkmessages  Receives the messages, about `max.poll.records` of them or more (see
+ *                    `share.acquire.mode`), in the order of offsets for each partition. The caller must
+ *                    free them with rd_kafka_messages_destroy(). NULL at the timeout and after an error.
+ *
+ * @return NULL on success and at the timeout, else an error:
+ *         RD_KAFKA_RESP_ERR__STATE: there is no subscription; or, in explicit mode, records of the last
+ *         poll are not acknowledged;
+ *         RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED: see above;
+ *         errors of the group and of topics, for example
+ *         RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+ *         a fatal error, after which only acknowledging, committing and closing are of use;
+ *         else as all functions.
+ *
+ * May call: all callbacks of the configuration, the acknowledgement commit callback.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_poll(rd_kafka_share_t *rkshare,
+                                                int timeout_ms,
+                                                rd_kafka_messages_t **rkmessages);
+
+/** Returns the number of messages; 0 for NULL. */
+RD_EXPORT size_t rd_kafka_messages_count(const rd_kafka_messages_t *messages);
+
+/**
+ * Returns a message.
+ *
+ * @param index  The message's index, from 0 to rd_kafka_messages_count() - 1.
+ *
+ * @return The message, valid until rd_kafka_messages_destroy(): rd_kafka_message_destroy() has no effect
+ *         on it. NULL if the index is out of range.
+ */
+RD_EXPORT rd_kafka_message_t *rd_kafka_messages_get(const rd_kafka_messages_t *messages, size_t index);
+
+/** Frees the messages. Does not acknowledge them. NULL is allowed. */
+RD_EXPORT void rd_kafka_messages_destroy(rd_kafka_messages_t *messages);
+
+/**
+ * Returns how often the broker has handed out the record to a member of the share group, this time
+ * included: 1 for the first delivery. 0 for messages that are not from a share consumer and for errors.
+ */
+RD_EXPORT int16_t rd_kafka_message_delivery_count(const rd_kafka_message_t *rkmessage);
+
+/* -- Acknowledgements (explicit mode) -- */
+
+/**
+ * Acknowledges a record as processed: rd_kafka_share_acknowledge_type() with
+ * RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_ACCEPT.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_share_acknowledge(rd_kafka_share_t *rkshare,
+                                                         const rd_kafka_message_t *rkmessage);
+
+/**
+ * Acknowledges a record of the last poll. Sends nothing: the next poll or commit does. Until then the
+ * acknowledgement can be changed with another call.
+ *
+ * @param rkmessage  A message of the last poll. It stays the caller's.
+ * @param type       The acknowledgement.
+ *
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR;
+ *         RD_KAFKA_RESP_ERR__STATE: implicit mode, or the record is not of the last poll, or its
+ *         acknowledgement was committed, or the message is an error;
+ *         RD_KAFKA_RESP_ERR__INVALID_ARG: `rkmessage` is NULL, or another type; else as all functions.
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_share_acknowledge_type(rd_kafka_share_t *rkshare,
+                                                              const rd_kafka_message_t *rkmessage,
+                                                              rd_kafka_share_AcknowledgeType_t type);
+
+/**
+ * Acknowledges a record of the last poll by its offset; works also after the messages were freed.
+ *
+ * @param topic      The topic's name.
+ * @param partition  The partition, 0 or more.
+ * @param offset     The offset, 0 or more.
+ * @param type       The acknowledgement.
+ *
+ * @return As rd_kafka_share_acknowledge_type().
+ */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_share_acknowledge_offset(rd_kafka_share_t *rkshare,
+                                                                const char *topic,
+                                                                int32_t partition,
+                                                                int64_t offset,
+                                                                rd_kafka_share_AcknowledgeType_t type);
+
+/* -- Commits -- */
+
+/**
+ * Sends acknowledgements to the brokers without waiting for the results, which are reported to the
+ * acknowledgement commit callback. In implicit mode it first accepts the records of the last poll.
+ *
+ * @return NULL, else an error as all functions.
+ *
+ * May call: the acknowledgement commit callback, with results of earlier polls and commits.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_commit_async(rd_kafka_share_t *rkshare);
+
+/**
+ * Sends acknowledgements to the brokers and waits for the results. In implicit mode it first accepts the
+ * records of the last poll. Failed acknowledgements are not repeated: after an error the records are
+ * delivered again, to any member.
+ *
+ * @param timeout_ms  The time to wait in milliseconds; negative waits without limit. Partitions without
+ *                    a result at the timeout have RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT.
+ * @param partitions  Receives the partitions with their results in `err`, or NULL if there was nothing to
+ *                    send. The caller must free the list with rd_kafka_topic_partition_list_destroy().
+ *                    Results are, for example:
+ *                    RD_KAFKA_RESP_ERR_INVALID_RECORD_STATE: a record's lock has ended;
+ *                    RD_KAFKA_RESP_ERR_NOT_LEADER_OR_FOLLOWER: the partition has moved to another broker;
+ *                    RD_KAFKA_RESP_ERR_SHARE_SESSION_NOT_FOUND,
+ *                    RD_KAFKA_RESP_ERR_INVALID_SHARE_SESSION_EPOCH, RD_KAFKA_RESP_ERR__TRANSPORT: the
+ *                    session with the broker was lost.
+ *
+ * @return NULL if the call was carried out, also with errors of partitions; else an error as all
+ *         functions.
+ *
+ * May call: the acknowledgement commit callback.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_commit_sync(rd_kafka_share_t *rkshare,
+                                                       int timeout_ms,
+                                                       rd_kafka_topic_partition_list_t **partitions);
+
+/**
+ * Sets the callback for results of acknowledgements, also of those that polls and implicit mode send. It
+ * is called once for each partition of a broker's response, from rd_kafka_share_poll(),
+ * rd_kafka_share_commit_async(), rd_kafka_share_commit_sync(), rd_kafka_share_consumer_close() and
+ * rd_kafka_share_destroy().
+ *
+ * @param share_acknowledgement_commit_cb  The callback; NULL ends the calls. Its arguments are:
+ *               `rkshare`: this share consumer, whose functions return RD_KAFKA_RESP_ERR__STATE during
+ *               the call;
+ *               `partitions`: the partition with the acknowledged offsets, owned by the library and valid
+ *               during the call;
+ *               `err`: the result, see rd_kafka_share_commit_sync();
+ *               `opaque`: the pointer that was set here.
+ * @param opaque  A pointer for the callback.
+ *
+ * @return NULL, else an error as all functions.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_set_acknowledgement_commit_cb(
+    rd_kafka_share_t *rkshare,
+    void (*share_acknowledgement_commit_cb)(rd_kafka_share_t *rkshare,
+                                            rd_kafka_share_partition_offsets_list_t *partitions,
+                                            rd_kafka_resp_err_t err,
+                                            void *opaque),
+    void *opaque);
+
+/** Returns the number of partitions in the list; 0 for NULL. */
+RD_EXPORT size_t
+rd_kafka_share_partition_offsets_list_count(const rd_kafka_share_partition_offsets_list_t *list);
+
+/** Returns the entry with this index, owned by the list; NULL if the index is out of range. */
+RD_EXPORT const rd_kafka_share_partition_offsets_t *
+rd_kafka_share_partition_offsets_list_get(const rd_kafka_share_partition_offsets_list_t *list,
+                                          size_t index);
+
+/** OWNERSHIP_PLACEHOLDER */
+RD_EXPORT void
+rd_kafka_share_partition_offsets_list_destroy(rd_kafka_share_partition_offsets_list_t *list);
+
+/** Returns the partition, owned by the list: topic, partition, and in `err` nothing. */
+RD_EXPORT const rd_kafka_topic_partition_t *rd_kafka_share_partition_offsets_partition(
+    const rd_kafka_share_partition_offsets_t *partition_offsets);
+
+/** Returns the offsets in ascending order, owned by the list. */
+RD_EXPORT const int64_t *rd_kafka_share_partition_offsets_offsets(
+    const rd_kafka_share_partition_offsets_t *partition_offsets);
+
+/** Returns the number of offsets; 0 for NULL. */
+RD_EXPORT size_t rd_kafka_share_partition_offsets_offsets_cnt(
+    const rd_kafka_share_partition_offsets_t *partition_offsets);
+
+/* -- The end -- */
+
+/**
+ * Closes the share consumer: sends acknowledgements, closes its sessions with the brokers, which makes
+ * records without an acknowledgement available to other members, and leaves the group. Takes about
+ * `socket.timeout.ms` at most.
+ *
+ * In implicit mode, records of the last poll that no later poll or commit has accepted are not accepted.
+ *
+ * @return NULL; RD_KAFKA_RESP_ERR__TIMED_OUT if brokers did not answer, after which the share consumer is
+ *         closed nevertheless; RD_KAFKA_RESP_ERR__STATE if it was closed before; else as all functions.
+ *
+ * May call: the acknowledgement commit callback, the callback for tokens.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_consumer_close(rd_kafka_share_t *rkshare);
+
+/**
+ * Begins to close the share consumer, without waiting. Its events go to `rkqu`, which the application
+ * serves with rd_kafka_queue_poll() or rd_kafka_queue_poll_callback() until
+ * rd_kafka_share_consumer_closed() returns 1. Serving the queue calls the acknowledgement commit callback.
+ *
+ * @return NULL, else an error as all functions.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_consumer_close_queue(rd_kafka_share_t *rkshare,
+                                                                rd_kafka_queue_t *rkqu);
+
+/** Returns 1 if the share consumer is closed, else 0; 0 for NULL. Thread-safe. */
+RD_EXPORT int rd_kafka_share_consumer_closed(rd_kafka_share_t *rkshare);
+
+/**
+ * Destroys the share consumer, and closes it before unless it is closed. Message batches that were not
+ * freed stay valid.
+ *
+ * @return NULL on success. RD_KAFKA_RESP_ERR__CONFLICT and RD_KAFKA_RESP_ERR__STATE as all functions;
+ *         then nothing is destroyed. Closed share consumers are destroyed.
+ *
+ * May call: the acknowledgement commit callback.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_destroy(rd_kafka_share_t *rkshare);
+
+/**
+ * Destroys the share consumer as rd_kafka_share_destroy().
+ *
+ * @param flags  RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE: does not close it before. The group notices its end
+ *               when its session with the coordinator ends, and locks of records last until their time is
+ *               up.
+ */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_destroy_flags(rd_kafka_share_t *rkshare, int flags);
+
+/* -- Log and authentication, as for other clients -- */
+
+/** rd_kafka_set_log_queue() for a share consumer. Thread-safe. */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_set_log_queue(rd_kafka_share_t *rkshare,
+                                                         rd_kafka_queue_t *rkqu);
+
+/** rd_kafka_queue_get_sasl() for a share consumer. Thread-safe. */
+RD_EXPORT rd_kafka_queue_t *rd_kafka_share_queue_get_sasl(rd_kafka_share_t *rkshare);
+
+/** rd_kafka_sasl_background_callbacks_enable() for a share consumer. Thread-safe. */
+RD_EXPORT rd_kafka_error_t *
+rd_kafka_share_sasl_background_callbacks_enable(rd_kafka_share_t *rkshare);
+
+/** rd_kafka_sasl_set_credentials() for a share consumer. Thread-safe. */
+RD_EXPORT rd_kafka_error_t *rd_kafka_share_sasl_set_credentials(rd_kafka_share_t *rkshare,
+                                                                const char *username,
+                                                                const char *password);
+
+/** rd_kafka_oauthbearer_set_token() for a share consumer. Thread-safe. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_share_oauthbearer_set_token(rd_kafka_share_t *rkshare,
+                                                                   const char *token_value,
+                                                                   int64_t md_lifetime_ms,
+                                                                   const char *md_principal_name,
+                                                                   const char **extensions,
+                                                                   size_t extension_size,
+                                                                   char *errstr,
+                                                                   size_t errstr_size);
+
+/** rd_kafka_oauthbearer_set_token_failure() for a share consumer. Thread-safe. */
+RD_EXPORT rd_kafka_resp_err_t rd_kafka_share_oauthbearer_set_token_failure(rd_kafka_share_t *rkshare,
+                                                                           const char *errstr);
+
+
+/* ==========================================================================
+ *  32. VOCABULARY OF FURTHER SERVICES
+ *
+ *  Types of services that the library does not offer. They are here so that programs that mention them
+ *  compile. What is not declared in this header cannot be called.
+ * ========================================================================== */
 
 /** A listing of groups. */
 typedef struct rd_kafka_ListConsumerGroupsResult_s rd_kafka_ListConsumerGroupsResult_t;
-
-/* -- Share groups -- */
-
-/** A share consumer. */
-typedef struct rd_kafka_share_s rd_kafka_share_t;
-/** A batch of messages from a share consumer. */
-typedef struct rd_kafka_messages_s rd_kafka_messages_t;
-/** A partition with the offsets that were acknowledged. */
-typedef struct rd_kafka_share_partition_offsets_s rd_kafka_share_partition_offsets_t;
-/** A list of them. */
-typedef struct rd_kafka_share_partition_offsets_list_s rd_kafka_share_partition_offsets_list_t;
-
-/** How a record was dealt with. */
-typedef enum rd_kafka_share_AcknowledgeType_s {
-        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_ACCEPT = 1,  /**< It is done. */
-        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_RELEASE = 2, /**< Give it to a consumer again. */
-        RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_REJECT = 3   /**< Do not give it to anybody again. */
-} rd_kafka_share_AcknowledgeType_t;
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::{Arc, Weak};
 
 use ottla_core::client::{CallerPolling, Client, ClientHooks, DeliveryMode, SaslHooks, TlsHooks, TokenSource};
+use ottla_core::config::{ClientConfig, TopicConfig};
 use ottla_core::error::{Error, ErrorCode};
 use ottla_core::log::{DebugContexts, LogLine, level};
 use ottla_core::types::ClientKind;
@@ -77,8 +78,7 @@ fn end_interceptors(handle: &Handle) {
     }
 }
 
-fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
-    let _uncancelled = CancelGuard::new();
+fn create(kind: c_int, conf: ConfHandle) -> Result<Arc<Handle>, Error> {
     let kind = match kind {
         0 => ClientKind::Producer,
         1 => ClientKind::Consumer,
@@ -88,6 +88,20 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
             )));
         }
     };
+    let start = |settings, topic_settings, hooks| {
+        let client = Client::new(kind, settings, topic_settings, hooks)?;
+        Ok((client, ()))
+    };
+    create_with(kind, conf, start).map(|(handle, ())| handle)
+}
+
+/// Creates a handle and its client, which `start` creates together with another object.
+pub(crate) fn create_with<T>(
+    kind: ClientKind,
+    mut conf: ConfHandle,
+    start: impl FnOnce(ClientConfig, TopicConfig, ClientHooks) -> Result<(Client, T), Error>,
+) -> Result<(Arc<Handle>, T), Error> {
+    let _uncancelled = CancelGuard::new();
     fork_guard::watch();
     let callbacks = *conf.callbacks();
     let warnings = conf.conf().warnings(kind);
@@ -110,7 +124,7 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
             &Arc::downgrade(&handle),
         )
     };
-    let client = Client::new(kind, settings, topic_settings, hooks).inspect_err(|_| end_interceptors(&handle))?;
+    let (client, other) = start(settings, topic_settings, hooks).inspect_err(|_| end_interceptors(&handle))?;
     let client = handle.start(client);
     if callbacks.background_event.is_some() {
         background::queue(&handle)?;
@@ -122,22 +136,21 @@ fn create(kind: c_int, mut conf: ConfHandle) -> Result<Arc<Handle>, Error> {
         client.shared().log.log(level::WARNING, "CONFWARN", || warning);
     }
     live_clients::add();
-    Ok(handle)
+    Ok((handle, other))
 }
 
 /// Destroys a client in a child of its process: memory stays, since threads that are not here may have been at it.
-fn abandon(handle: &Handle) {
+pub(crate) fn abandon(handle: &Handle) {
     handle.invalidate();
     if let Some(client) = handle.client() {
         client.destroy();
     }
 }
 
-/// Ends a client: its thread, its queues, what was not delivered.
+/// Closes a client's consumer, and ends the client.
 fn destroy(handle: &Arc<Handle>, flags: c_int) {
     let Some(client) = handle.client() else { return };
-    let told = || format!("destroying {}", client.name());
-    client.shared().log.debug(DebugContexts::GENERIC, "DESTROY", told);
+    log_end(client);
     if handle.need_group().is_ok() && !handle.is_consumer_closed() {
         if flags & DESTROY_NO_CONSUMER_CLOSE == 0 {
             // Whatever went wrong, the client ends now.
@@ -145,6 +158,17 @@ fn destroy(handle: &Arc<Handle>, flags: c_int) {
         }
         handle.set_consumer_closed();
     }
+    end(handle, client);
+}
+
+/// Logs that a client is being destroyed.
+pub(crate) fn log_end(client: &Client) {
+    let text = || format!("destroying {}", client.name());
+    client.shared().log.debug(DebugContexts::GENERIC, "DESTROY", text);
+}
+
+/// Ends a client whose consumer is closed: its thread, its queues, what was not delivered.
+pub(crate) fn end(handle: &Handle, client: &Client) {
     handle.stop_background();
     handle.topic_handles().iter().for_each(|t| t.retire());
     handle.half_served.lock().clear();
@@ -202,6 +226,9 @@ exports! {
         let Some(AnyProcess(handle)) = (unsafe { AnyProcess::from_c(rk.cast_const()) }) else {
             return;
         };
+        if handle.kind() == ClientKind::ShareConsumer {
+            return handle.warn("DESTROY", || "a share consumer is destroyed with rd_kafka_share_destroy()".into());
+        }
         if !handle.begin_destroy() {
             return;
         }
@@ -228,7 +255,7 @@ exports! {
     fn rd_kafka_type(rk: AnyProcess<'_, Handle>) -> i32, or -1; {
         match rk.0.kind() {
             ClientKind::Producer => 0,
-            ClientKind::Consumer => 1,
+            ClientKind::Consumer | ClientKind::ShareConsumer => 1,
         }
     }
 
@@ -245,6 +272,8 @@ exports! {
     /// Serves the main queue's callbacks.
     fn rd_kafka_poll(rk: &Handle, timeout: Timeout) -> i32, or 0; {
         match rk.client() {
+            // Its queue holds acquired records, too: rd_kafka_share_poll() serves it.
+            Some(_) if rk.kind() == ClientKind::ShareConsumer => 0,
             Some(client) => serve::poll(rk, client.main_queue(), &Deadline::new(timeout)),
             None => 0,
         }

@@ -69,6 +69,10 @@ fn set_paused(rk: &Handle, list: &mut PartitionList, pause: bool) -> ErrorCode {
             (ClientKind::Producer, _) => client.pause_producing(partitions, pause),
             (ClientKind::Consumer, true) => client.pause(partitions),
             (ClientKind::Consumer, false) => client.resume(partitions),
+            (ClientKind::ShareConsumer, _) => Err(Error::new(
+                ErrorCode::L_NOT_IMPLEMENTED,
+                "A share consumer cannot pause partitions",
+            )),
         }
     });
     match result {

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use ottla_core::client::Client;
 use ottla_core::error::{Error, ErrorCode};
-use ottla_core::event::{Delivery, Queue};
+use ottla_core::event::{AcknowledgementResult, Delivery, Queue};
 use ottla_core::log::{DebugContexts, LogLine, level};
 use ottla_core::reply::Reply;
 use ottla_core::types::{ClientKind, NameMap, PARTITION_UA, Topic, TopicHooks};
@@ -51,10 +51,15 @@ pub struct Handle {
     closing: Mutex<Option<CloseReply>>,
     commit_callbacks: Mutex<CommitCallbacks>,
     background: Mutex<Option<Background>>,
+    /// Receives the results of a share consumer's acknowledgements.
+    acknowledged: OnceLock<OnAcknowledged>,
     /// The cluster of `test.mock.num.brokers`, once the application has asked for it.
     embedded: OnceLock<MockCluster>,
     this: Weak<Handle>,
 }
+
+/// Receives the results of a share consumer's acknowledgements.
+pub type OnAcknowledged = Box<dyn Fn(&AcknowledgementResult) + Send + Sync>;
 
 /// The result of closing a consumer.
 pub type CloseReply = Arc<Reply<Result<(), Error>>>;
@@ -144,6 +149,7 @@ impl Handle {
             closing: Mutex::default(),
             commit_callbacks: Mutex::default(),
             background: Mutex::default(),
+            acknowledged: OnceLock::new(),
             embedded: OnceLock::new(),
             this: this.clone(),
             conf,
@@ -212,6 +218,10 @@ impl Handle {
             ClientKind::Producer => Err(Error::new(
                 ErrorCode::L_UNKNOWN_GROUP,
                 "The client is a producer, not a consumer",
+            )),
+            ClientKind::ShareConsumer => Err(Error::new(
+                ErrorCode::L_UNKNOWN_GROUP,
+                "The client is a share consumer, which has functions of its own",
             )),
         }
     }
@@ -328,6 +338,18 @@ impl Handle {
     /// Returns the callback of a commit; `None` for a commit without its own callback.
     pub fn take_commit_callback(&self, token: usize) -> Option<(Option<PartitionsCb>, Opaque)> {
         self.commit_callbacks.lock().by_token.remove(&token).map(|c| (c.0, c.1))
+    }
+
+    /// Sets the receiver of the results of acknowledgements, once.
+    pub fn set_on_acknowledged(&self, receiver: OnAcknowledged) {
+        let _ = self.acknowledged.set(receiver);
+    }
+
+    /// Passes on the result of acknowledgements.
+    pub fn acknowledged(&self, result: &AcknowledgementResult) {
+        if let Some(receiver) = self.acknowledged.get() {
+            receiver(result);
+        }
     }
 
     /// Returns the background queue. The first call starts the thread that runs `serve`, which returns when the flag is

@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 
 use ottla_core::error::ErrorCode;
+use ottla_core::types::ClientKind;
 
 use crate::ffi::exports;
 use crate::handle::Handle;
@@ -47,6 +48,9 @@ macro_rules! on_client {
                 -> ErrorCode, or ErrorCode::L_INVALID_ARG;
             {
                 let Some(method) = method else { return ErrorCode::L_INVALID_ARG };
+                if rk.kind() == ClientKind::ShareConsumer {
+                    return ErrorCode::L_NOT_IMPLEMENTED;
+                }
                 rk.interceptors().add(|methods| &mut methods.$list, ic_name, (method, method as usize), opaque)
             }
         )*}

@@ -50,6 +50,7 @@ pub mod sasl;
 pub mod self_check;
 pub mod serve;
 pub mod settings;
+pub mod share;
 pub mod simple_consumer;
 pub mod topic;
 pub mod topic_conf;

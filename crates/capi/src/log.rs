@@ -4,12 +4,12 @@ use std::ffi::{CStr, c_char};
 use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ottla_core::error::ErrorCode;
+use ottla_core::error::{Error, ErrorCode};
 
 use crate::abi::RdKafka;
 use crate::callbacks::LogCb;
 use crate::cancel_guard::CancelGuard;
-use crate::ffi::{AnyProcess, FromC, c_text, exports};
+use crate::ffi::{self, AnyProcess, FromC, c_text, exports};
 use crate::handle::Handle;
 use crate::queue::QueueHandle;
 
@@ -23,6 +23,16 @@ unsafe fn lossy<'a>(text: *const c_char) -> std::borrow::Cow<'a, str> {
     }
     // SAFETY: by the caller's promise.
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
+}
+
+/// Forwards the log queue of `log.queue` to another queue, the main queue for `None`.
+pub(crate) fn forward(rk: &Handle, queue: Option<&QueueHandle>) -> Result<(), Error> {
+    let (Some(from), Some(client)) = (rk.log.queue(), rk.client()) else {
+        return Err(Error::new(ErrorCode::L_NOT_CONFIGURED, "log.queue is not true"));
+    };
+    let to = queue.map_or_else(|| client.main_queue().clone(), |q| q.queue().clone());
+    from.forward_to(Some(to));
+    Ok(())
 }
 
 exports! {
@@ -69,12 +79,7 @@ exports! {
     fn rd_kafka_set_log_queue(rk: &Handle, queue: Option<&QueueHandle>)
         -> ErrorCode, or ErrorCode::L_INVALID_ARG;
     {
-        let (Some(from), Some(client)) = (rk.log.queue(), rk.client()) else {
-            return ErrorCode::L_NOT_CONFIGURED;
-        };
-        let to = queue.map_or_else(|| client.main_queue().clone(), |q| q.queue().clone());
-        from.forward_to(Some(to));
-        ErrorCode::NO_ERROR
+        ffi::code_of(forward(rk, queue))
     }
 
     /// Returns the debug contexts, as the `debug` property takes them.

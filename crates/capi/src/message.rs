@@ -1,10 +1,12 @@
 //! `rd_kafka_message_t`: the public fields, followed by the data of the accessors.
 //!
-//! A message is in one of three places. Fetched ones lie in a [`Block`]: one allocation for many, reused from its start
+//! A message is in one of four places. Fetched ones lie in a [`Block`]: one allocation for many, reused from its start
 //! once all of its messages were destroyed, and freed when all of them are gone. Errors and end-of-partition notices are
-//! boxed one by one. Delivery reports lie on the stack of the call that serves them, or in their event.
+//! boxed one by one. Messages of a share consumer lie in an array for each poll. Delivery reports lie on the stack of the call that serves them, or in their event.
 
-use std::ffi::{CString, c_char, c_void};
+mod array;
+
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ use crate::handle::{Handle, TopicHandle};
 use crate::headers::{Headers, RawHeaders};
 use crate::interceptors::{Methods, OnMessage};
 
+pub use array::MessageArray;
+
 /// Marks memory behind the public fields as this library's.
 const TAG: u32 = 0x0e44_0a03;
 
@@ -34,6 +38,8 @@ enum Place {
     Block,
     /// In a [`BoxedMessage`].
     Boxed,
+    /// In a [`MessageArray`]: it is freed with the array, destroying it alone does nothing.
+    Array,
     /// In memory that outlives every use: destroying it does nothing.
     Lent,
 }
@@ -44,8 +50,9 @@ pub struct Message {
     fields: MessageFields,
     tag: u32,
     place: Place,
-    status: i8,
-    timestamp_type: i8,
+    kinds: Kinds,
+    /// How often the broker has delivered the record to a member of the share group; 0 for other messages.
+    delivery_count: i16,
     broker_id: i32,
     leader_epoch: i32,
     timestamp: i64,
@@ -57,6 +64,35 @@ pub struct Message {
     error_text: *const c_char,
     /// `Place::Block`: the block that it lies in.
     block: *const Block,
+}
+
+/// Whether the message is persisted, and the type of its timestamp, as the C interface numbers them.
+#[derive(Clone, Copy)]
+struct Kinds(u8);
+
+impl Kinds {
+    #[inline(always)]
+    fn new(status: PersistStatus, timestamp_type: Option<TimestampType>) -> Self {
+        let status = match status {
+            PersistStatus::NotPersisted => 0,
+            PersistStatus::PossiblyPersisted => 1,
+            PersistStatus::Persisted => 2,
+        };
+        let timestamp_type = match timestamp_type {
+            None | Some(TimestampType::NotAvailable) => 0,
+            Some(TimestampType::CreateTime) => 1,
+            Some(TimestampType::LogAppendTime) => 2,
+        };
+        Kinds(status << 4 | timestamp_type)
+    }
+
+    fn status(self) -> i32 {
+        (self.0 >> 4).into()
+    }
+
+    fn timestamp_type(self) -> i32 {
+        (self.0 & 15).into()
+    }
 }
 
 /// An error with what it points to.
@@ -147,22 +183,6 @@ fn parts(data: Option<&[u8]>) -> (*mut c_void, usize) {
     data.map_or((std::ptr::null_mut(), 0), |d| (d.as_ptr().cast_mut().cast(), d.len()))
 }
 
-fn timestamp_type_number(kind: TimestampType) -> i8 {
-    match kind {
-        TimestampType::NotAvailable => 0,
-        TimestampType::CreateTime => 1,
-        TimestampType::LogAppendTime => 2,
-    }
-}
-
-fn status_number(status: PersistStatus) -> i8 {
-    match status {
-        PersistStatus::NotPersisted => 0,
-        PersistStatus::PossiblyPersisted => 1,
-        PersistStatus::Persisted => 2,
-    }
-}
-
 impl Message {
     fn empty(place: Place) -> Message {
         Message {
@@ -179,8 +199,8 @@ impl Message {
             },
             tag: TAG,
             place,
-            status: status_number(PersistStatus::NotPersisted),
-            timestamp_type: 0,
+            kinds: Kinds::new(PersistStatus::NotPersisted, None),
+            delivery_count: 0,
             timestamp: -1,
             latency_us: -1,
             broker_id: -1,
@@ -216,12 +236,12 @@ impl Message {
         (fields.key, fields.key_len) = parts(record.key);
         fields.offset = record.offset;
         fields.private = record.opaque as *mut c_void;
-        message.status = status_number(delivery.status);
-        message.timestamp = record.timestamp_ms;
-        message.timestamp_type = timestamp_type_number(match delivery.log_append_time {
+        let timestamp_type = match delivery.log_append_time {
             Some(_) => TimestampType::LogAppendTime,
             None => TimestampType::CreateTime,
-        });
+        };
+        message.kinds = Kinds::new(delivery.status, Some(timestamp_type));
+        message.timestamp = record.timestamp_ms;
         message.latency_us = i64::try_from(record.latency_us).unwrap_or(i64::MAX);
         message.broker_id = delivery.broker_id;
         if let Some(headers) = record.headers {
@@ -241,7 +261,7 @@ impl Message {
         Message {
             fields,
             timestamp,
-            timestamp_type: timestamp_type_number(TimestampType::CreateTime),
+            kinds: Kinds::new(PersistStatus::NotPersisted, Some(TimestampType::CreateTime)),
             headers: headers.map(ffi::boxed).into_c(),
             ..empty
         }
@@ -270,6 +290,39 @@ impl Message {
         topic: *const TopicHandle,
         block: *const Block,
     ) -> Message {
+        // SAFETY: by the caller's promise.
+        unsafe { Self::consumed(record, partition, broker_id, topic, Place::Block, block, 0) }
+    }
+
+    /// Returns a record of this partition that a share consumer has acquired.
+    ///
+    /// # Safety
+    /// The message is put into a [`MessageArray`] that keeps `topic` and the record's memory alive.
+    #[inline(always)]
+    unsafe fn acquired(
+        record: &RecordRef<'_>,
+        partition: i32,
+        broker_id: i32,
+        topic: *const TopicHandle,
+        delivery_count: i16,
+    ) -> Message {
+        let no_block = std::ptr::null();
+        // SAFETY: by the caller's promise.
+        unsafe { Self::consumed(record, partition, broker_id, topic, Place::Array, no_block, delivery_count) }
+    }
+
+    /// # Safety
+    /// `topic` and the record's memory live as long as the message.
+    #[inline(always)]
+    unsafe fn consumed(
+        record: &RecordRef<'_>,
+        partition: i32,
+        broker_id: i32,
+        topic: *const TopicHandle,
+        place: Place,
+        block: *const Block,
+        delivery_count: i16,
+    ) -> Message {
         let (payload, len) = parts(record.value);
         let (key, key_len) = parts(record.key);
         Message {
@@ -285,16 +338,16 @@ impl Message {
                 private: std::ptr::null_mut(),
             },
             tag: TAG,
-            place: Place::Block,
-            status: status_number(PersistStatus::Persisted),
-            timestamp_type: timestamp_type_number(record.timestamp_type),
+            place,
+            kinds: Kinds::new(PersistStatus::Persisted, Some(record.timestamp_type)),
+            delivery_count,
             broker_id,
             leader_epoch: record.leader_epoch,
             timestamp: record.timestamp_ms,
             latency_us: -1,
             raw_headers: match record.headers.is_empty() {
                 true => RawHeaders::None,
-                // SAFETY: the block keeps the headers, too.
+                // SAFETY: what keeps the payload keeps the headers, too.
                 false => unsafe { RawHeaders::Some(record.headers).unbound() },
             },
             headers: std::ptr::null_mut(),
@@ -354,21 +407,25 @@ impl Message {
         ErrorCode(self.fields.err)
     }
 
+    /// Makes it an error with a text, which lives as long as the message. `own_address` is where the message is or will be: it
+    /// marks the payload as a text for rd_kafka_message_errstr().
+    fn set_error(&mut self, code: ErrorCode, text: &CStr, own_address: *mut c_void) {
+        self.fields.err = code.0;
+        self.fields.payload = text.as_ptr().cast_mut().cast();
+        self.fields.len = text.count_bytes();
+        self.fields.private = own_address;
+        self.error_text = text.as_ptr();
+    }
+
     fn boxed_error(code: ErrorCode, text: &str) -> Box<BoxedMessage> {
         let mut boxed = Box::new(BoxedMessage {
             message: Message::empty(Place::Boxed),
             text: ffi::c_text(text),
             topic: None,
         });
-        let (at, len) = (boxed.text.as_ptr(), boxed.text.as_bytes().len());
-        // Marks the payload as a text for rd_kafka_message_errstr().
         let own_address = (&raw mut *boxed).cast();
-        let message = &mut boxed.message;
-        message.fields.err = code.0;
-        message.fields.payload = at.cast_mut().cast();
-        message.fields.len = len;
-        message.fields.private = own_address;
-        message.error_text = at;
+        let BoxedMessage { message, text, .. } = &mut *boxed;
+        message.set_error(code, text, own_address);
         boxed
     }
 
@@ -572,7 +629,7 @@ pub unsafe fn destroy(message: *mut Message) {
     // SAFETY: by the caller's promise; a message whose tag is cleared was destroyed already.
     unsafe {
         let Some(m) = message.as_mut() else { return };
-        if m.tag != TAG || m.place == Place::Lent {
+        if m.tag != TAG || matches!(m.place, Place::Lent | Place::Array) {
             return;
         }
         m.tag = 0;
@@ -580,7 +637,7 @@ pub unsafe fn destroy(message: *mut Message) {
         match m.place {
             Place::Block => Block::give_back(m.block),
             Place::Boxed => drop(Box::from_raw(message.cast::<BoxedMessage>())),
-            Place::Lent => (),
+            Place::Lent | Place::Array => (),
         }
     }
 }
@@ -631,7 +688,7 @@ fn headers_of(message: &mut Message) -> Result<*mut Headers, ErrorCode> {
     if message.headers.is_null() {
         // A consumed message keeps its record, from which the next list is made after this one was detached.
         let raw = match message.place {
-            Place::Block => message.raw_headers,
+            Place::Block | Place::Array => message.raw_headers,
             Place::Boxed | Place::Lent => std::mem::take(&mut message.raw_headers),
         };
         let parsed = match raw {
@@ -676,7 +733,7 @@ exports! {
     /// Returns the timestamp in milliseconds, -1 when there is none.
     fn rd_kafka_message_timestamp(message: &Message, kind: *mut i32) -> i64, or -1; {
         // SAFETY: the caller's out-parameter.
-        unsafe { ffi::put(kind, message.timestamp_type.into()) };
+        unsafe { ffi::put(kind, message.kinds.timestamp_type()) };
         message.timestamp
     }
 
@@ -728,7 +785,12 @@ exports! {
 
     /// Returns whether the message is in the log.
     fn rd_kafka_message_status(message: &Message) -> i32, or 0; {
-        message.status.into()
+        message.kinds.status()
+    }
+
+    /// Returns how often the record was delivered to members of the share group, 0 for other messages.
+    fn rd_kafka_message_delivery_count(message: &Message) -> i16, or 0; {
+        message.delivery_count
     }
 
     /// Returns the leader epoch of a consumed message, -1 when not known.

@@ -31,13 +31,13 @@ impl Drop for ConfigText {
 }
 
 /// A token and its extensions as the application passes them.
-struct GivenToken {
-    token: *const c_char,
-    principal: *const c_char,
+pub(crate) struct GivenToken {
+    pub(crate) token: *const c_char,
+    pub(crate) principal: *const c_char,
     /// Names and values in turn.
-    extensions: *const *const c_char,
+    pub(crate) extensions: *const *const c_char,
     /// The number of names and values.
-    count: usize,
+    pub(crate) count: usize,
 }
 
 impl GivenToken {
@@ -74,7 +74,7 @@ impl GivenToken {
     ///
     /// # Safety
     /// The pointers are NULL or valid, see [`pairs`](Self::pairs).
-    unsafe fn set(&self, rk: &Handle, lifetime_ms: i64) -> Result<(), Error> {
+    pub(crate) unsafe fn set(&self, rk: &Handle, lifetime_ms: i64) -> Result<(), Error> {
         let client = rk.need_client()?;
         client.check_oauthbearer()?;
         // SAFETY: NULL or strings.

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use ottla_core::event::{Notify, Queue};
+use ottla_core::types::ClientKind;
 
 use crate::abi::MessageFields;
 use crate::callbacks::{ConsumeCb, Opaque, QueueCb};
@@ -39,6 +40,11 @@ impl QueueHandle {
             queue,
             handle: handle.shared()?,
         }))
+    }
+
+    /// Returns the queue of requests for tokens; `None` unless it is enabled and OAUTHBEARER is the mechanism.
+    pub(crate) fn of_sasl(handle: &Handle) -> Option<Owned<QueueHandle>> {
+        QueueHandle::new(handle, handle.client()?.sasl_queue()?)
     }
 
     /// Returns the queue.
@@ -83,7 +89,9 @@ exports! {
 
     /// Returns the queue that `rd_kafka_poll()` serves.
     fn rd_kafka_queue_get_main(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
-        QueueHandle::new(rk, rk.client()?.main_queue().clone())
+        // That of a share consumer holds acquired records, too: rd_kafka_share_poll() serves it.
+        let client = rk.client().filter(|_| rk.kind() != ClientKind::ShareConsumer)?;
+        QueueHandle::new(rk, client.main_queue().clone())
     }
 
     /// Returns the queue that `rd_kafka_consumer_poll()` serves; NULL for a producer.
@@ -102,7 +110,7 @@ exports! {
 
     /// Returns the queue of requests for tokens; NULL unless it is enabled and OAUTHBEARER is the mechanism.
     fn rd_kafka_queue_get_sasl(rk: &Handle) -> Option<Owned<QueueHandle>>, or None; {
-        QueueHandle::new(rk, rk.client()?.sasl_queue()?)
+        QueueHandle::of_sasl(rk)
     }
 
     /// Returns the background queue, which a thread of the library serves.

@@ -8,7 +8,7 @@ use crate::ffi::{Owned, exports};
 use crate::handle::Handle;
 
 /// Forwards the queue of requests for tokens to the background queue.
-fn serve_in_background(rk: &Handle) -> Result<(), Error> {
+pub(crate) fn serve_in_background(rk: &Handle) -> Result<(), Error> {
     let Some(queue) = rk.need_client()?.sasl_queue() else {
         let text = "the client has no SASL queue: it needs rd_kafka_conf_enable_sasl_queue() and \
                     sasl.mechanisms=OAUTHBEARER";
@@ -18,7 +18,8 @@ fn serve_in_background(rk: &Handle) -> Result<(), Error> {
     Ok(())
 }
 
-fn set_credentials(rk: &Handle, username: Option<&str>, password: Option<&str>) -> Result<(), Error> {
+/// Replaces user name and password.
+pub(crate) fn set_credentials(rk: &Handle, username: Option<&str>, password: Option<&str>) -> Result<(), Error> {
     let (Some(username), Some(password)) = (username, password) else {
         return Err(Error::invalid_arg("user name and password must not be NULL"));
     };

@@ -291,6 +291,9 @@ fn call_back(handle: &Handle, queue: &Arc<Queue>, event: Event) -> Flow {
             let name = result.operation;
             format!("the result of {name} is dropped: it is an event, and this queue is not polled for events")
         }),
+        Event::Acknowledged(result) => handle.acknowledged(&result),
+        // Only the queue of a share consumer that is being closed is served here: its sessions end, which releases them.
+        Event::Acquired(_) => {}
         Event::Yield => return Flow::Stop,
     }
     flow()
@@ -476,6 +479,12 @@ fn committed(handle: &Handle, result: &CommitResult) {
 /// Serves a commit's result from a separate queue.
 pub fn serve_commit(handle: &Handle, result: &CommitResult) {
     committed(handle, result);
+}
+
+/// Calls the application with an event of a share consumer; returns false if a callback called `rd_kafka_yield()`.
+pub fn serve_event(handle: &Handle, event: Event) -> bool {
+    let Some(client) = handle.client() else { return false };
+    call_back(handle, client.consumer_queue(), event) == Flow::Go
 }
 
 /// Serves an event that has no form for `rd_kafka_queue_poll()`.

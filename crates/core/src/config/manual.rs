@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 
 use super::property::{Applies, Importance, Kind, Property};
+use super::rules_share;
 use super::tables::{GLOBAL, NOT_PROPERTIES, TOPIC};
 use super::unavailable::{MISSING, Missing, WITHOUT_EFFECT};
 use super::value::Value;
@@ -43,6 +44,17 @@ const NO_EFFECT: &str = "\
 ## Without effect
 
 These settings are accepted for compatibility with existing configurations. Setting one logs a warning.
+
+| Property | Reason |
+|---|---|
+";
+
+const NOT_SHARE: &str = "\
+## Refused by share consumers
+
+`rd_kafka_share_consumer_new()` returns NULL if one of these is set, also to its default. Share consumers have other defaults:
+`connections.max.idle.ms` 540000, `reconnect.backoff.ms` 50, `reconnect.backoff.max.ms` 1000, `receive.message.max.bytes`
+2147483647.
 
 | Property | Reason |
 |---|---|
@@ -195,6 +207,10 @@ pub fn manual() -> String {
     let _ = write!(out, "\n{NO_EFFECT}");
     for (name, why) in WITHOUT_EFFECT {
         let _ = writeln!(out, "| `{name}` | {why} |");
+    }
+    let _ = write!(out, "\n{NOT_SHARE}");
+    for (name, reason) in rules_share::refused() {
+        let _ = writeln!(out, "| `{name}` | {reason} |");
     }
     let _ = write!(out, "\n{NOT_HERE}");
     for (name, instead) in NOT_PROPERTIES {

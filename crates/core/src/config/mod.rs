@@ -12,6 +12,7 @@ mod property;
 mod refusal;
 mod rules;
 mod rules_security;
+mod rules_share;
 mod secret;
 mod tables;
 mod unavailable;

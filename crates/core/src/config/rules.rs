@@ -6,10 +6,10 @@
 use super::conf::{Conf, TopicConf};
 use super::kind::ClientKind;
 use super::refusal::refuse;
-use super::rules_security;
 use super::tables::{ClientConfig, Prop, TopicConfig, TopicProp};
 use super::unavailable;
 use super::value::Value;
+use super::{rules_security, rules_share};
 use crate::error::{Error, ErrorCode};
 
 /// Overhead of a fetch response besides its records, in bytes.
@@ -26,6 +26,10 @@ impl Conf {
     pub fn resolve(&self, kind: ClientKind) -> Result<Self, Error> {
         let mut conf = self.clone();
         conf.topic_defaults_mut();
+        if kind == ClientKind::ShareConsumer {
+            rules_share::check(&conf)?;
+            rules_share::adjust_defaults(&mut conf);
+        }
         adjust_any(&mut conf);
         check_any(&conf)?;
         rules_security::check(&conf)?;

@@ -4,6 +4,7 @@
 use super::conf::{Conf, TopicConf};
 use super::kind::ClientKind;
 use super::property::{Applies, Property};
+use super::rules_share;
 use crate::error::{Error, ErrorCode};
 
 /// The settings of a property that need the missing feature. Only a value that the application has set counts, and only
@@ -69,8 +70,6 @@ pub(super) const WITHOUT_EFFECT: &[(&str, &str)] = &[
         "coordinator.query.interval.ms",
         "the coordinator is looked up when it is lost, not at intervals",
     ),
-    ("max.poll.records", "only share consumers use it"),
-    ("share.acknowledgement.mode", "only share consumers use it"),
     ("produce.offset.report", "delivery reports always carry the offset"),
     ("ssl.providers", "OpenSSL is not used"),
     ("builtin.features", "it describes this build"),
@@ -189,6 +188,16 @@ fn warning(property: &Property, kind: ClientKind, protocol: &str) -> Option<Stri
     }
     if let Some((_, why)) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == name) {
         return Some(format!("Configuration property {name} has no effect: {why}"));
+    }
+    if kind == ClientKind::Consumer && rules_share::is_own(name) {
+        return Some(format!(
+            "Configuration property {name} has no effect: only share consumers use it"
+        ));
+    }
+    if kind == ClientKind::ShareConsumer && rules_share::is_unused(name) {
+        return Some(format!(
+            "Configuration property {name} has no effect on a share consumer"
+        ));
     }
     property
         .deprecated

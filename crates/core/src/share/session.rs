@@ -118,11 +118,6 @@ impl Session {
         !self.partitions.is_empty()
     }
 
-    /// Returns whether the partition is fetched from this broker.
-    pub(super) fn has_partition(&self, id: &PartitionId) -> bool {
-        self.partitions.contains_key(id)
-    }
-
     /// Returns the partitions of the next fetch: those without an error, or whose backoff has ended.
     pub(super) fn due_partitions(&self, now: Instant) -> BTreeSet<PartitionId> {
         let due = self.partitions.iter().filter(|(_, attempts)| attempts.is_due(now));

@@ -34,7 +34,7 @@ impl Settings {
             min_bytes: int32(conf.fetch_min_bytes),
             max_bytes: u64::from(conf.fetch_max_bytes).min(budget_bytes),
             max_records: int32(conf.max_poll_records),
-            is_record_limit: false,
+            is_record_limit: conf.share_acquire_mode == "record_limit",
             budget_bytes,
             limits: Limits {
                 check_crcs: conf.check_crcs,

@@ -33,4 +33,4 @@ pub(crate) use metadata::MetadataClient;
 pub(crate) use network::Arrival;
 pub(crate) use producer::{Report, Sent, broker_error, report, strings};
 pub(crate) use share::{Acquired, ShareApplication};
-pub(crate) use world::World;
+pub(crate) use world::{Client, World, WorldBuilder};

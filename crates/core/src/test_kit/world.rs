@@ -17,7 +17,7 @@ use crate::core::{ClientHooks, Command, Core, CoreBuilder, Shared};
 use crate::credentials::CredentialSource;
 use crate::error::Error;
 use crate::event::DeliveryMode;
-use crate::log::{LogLine, LogSink};
+use crate::log::{DebugContexts, LogLine, LogSink, Logger};
 use crate::reply::Reply;
 use crate::sys::{Clock, Instant, Rng, earliest};
 use crate::types::{ClientKind, Topic, TopicHooks};
@@ -124,6 +124,26 @@ impl WorldBuilder {
         World {
             core,
             shared,
+            net: self.network(),
+            clock,
+            now,
+            log,
+        }
+    }
+
+    /// Builds the world with a part of a client, which `make` returns.
+    pub(crate) fn build_part<C: Client<Shared = ()>>(
+        self,
+        settings: &[(&str, &str)],
+        make: impl FnOnce(ClientConfig, Logger, Instant) -> C,
+    ) -> World<C> {
+        let (conf, ..) = self.settings(settings, &[]);
+        let (clock, now) = start_time();
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let logger = Logger::new(sink(&log), 7, DebugContexts::default());
+        World {
+            core: make(conf, logger, now),
+            shared: (),
             net: self.network(),
             clock,
             now,

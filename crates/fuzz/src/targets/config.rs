@@ -86,7 +86,7 @@ fn all_settings(conf: &Conf) -> Result<(), String> {
     );
     ensure!(copy.dump() == conf.dump(), "a dump makes other settings");
     ensure!(conf.dup_filter(&[]).dump() == conf.dump(), "a copy has other settings");
-    for kind in [ClientKind::Producer, ClientKind::Consumer] {
+    for kind in [ClientKind::Producer, ClientKind::Consumer, ClientKind::ShareConsumer] {
         if let Err(problem) = conf.clone().finalize(kind) {
             ensure!(!format!("{problem:?}").is_empty(), "refused without a word");
         }

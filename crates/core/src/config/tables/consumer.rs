@@ -93,10 +93,17 @@ macro_rules! consumer_rows {
     "Location of this client, for example a rack or an availability zone, to be served by a replica nearby (KIP-392). \
      Compared with the brokers' `broker.rack`.";
 "max.poll.records" max_poll_records: u32 = int(1, i32::MAX, 500).count().consumer() =>
-    "Most messages that one poll of a share consumer returns (KIP-932). Other consumers ignore it.";
-"share.acknowledgement.mode" share_acknowledgement_mode: String = text_or("implicit").consumer().medium() =>
-    "Acknowledgement of a share consumer: of all messages of the previous poll by the next poll (`implicit`), or one \
-     by one (`explicit`) (KIP-932). Other consumers ignore it.";
+    "Records that one poll of a share consumer returns (KIP-932). The limit is soft: the broker completes the last record \
+     batch, see `share.acquire.mode`. Other consumers ignore it.";
+"share.acknowledgement.mode" share_acknowledgement_mode: String
+    = text_or("implicit").check(TextCheck::OneOf(&["implicit", "explicit"])).consumer().medium() =>
+    "Acknowledgement of a share consumer: of all records of the previous poll by the next poll or commit (`implicit`), or \
+     one by one (`explicit`) (KIP-932). Other consumers ignore it.";
+"share.acquire.mode" share_acquire_mode: Choice
+    = choice(&[("batch_optimized", 0), ("record_limit", 1)], 0).consumer() =>
+    "Records that a share consumer acquires with one poll (KIP-1206): whole record batches, so that a poll may return more \
+     than `max.poll.records` (`batch_optimized`), or at most `max.poll.records` (`record_limit`), which needs Kafka 4.2 and \
+     costs the broker more. With older brokers `batch_optimized` applies. Other consumers ignore it. Not in librdkafka.";
 
     } };
 }

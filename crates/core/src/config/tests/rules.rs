@@ -24,6 +24,7 @@ fn topic_conf(pairs: &str) -> TopicConf {
 fn kind(name: &str) -> ClientKind {
     match name {
         "producer" => ClientKind::Producer,
+        "share" => ClientKind::ShareConsumer,
         _ => ClientKind::Consumer,
     }
 }
@@ -78,10 +79,15 @@ fn rules_hold_as_in_the_interface() {
                 let error = topic_conf(topic_settings).resolve(&client, kind).unwrap_err();
                 assert_tells(&error, topic_settings);
             }
+            None if client == "share" && pointer != "-" => {
+                let error = resolved.unwrap_err();
+                assert_eq!(error.code, ErrorCode::L_INVALID_ARG, "{line}");
+                assert!(error.message.contains(pointer), "{line}: {}", error.message);
+            }
             None => assert_tells(&resolved.unwrap_err(), settings),
         }
     }
-    assert_eq!(count, 55);
+    assert_eq!(count, 89);
 }
 
 #[test]
@@ -115,6 +121,10 @@ fn values_at_the_limits_are_accepted() {
         ("consumer", "group.protocol=consumer;group.remote.assignor=uniform"),
         ("consumer", "fetch.max.bytes=2000000;message.max.bytes=2000000"),
         ("consumer", "fetch.max.bytes=2000000;receive.message.max.bytes=2000512"),
+        (
+            "share",
+            "group.id=g;client.rack=r;max.poll.records=1;share.acknowledgement.mode=explicit;max.poll.interval.ms=1000",
+        ),
         // Rules of producers are not for consumers, and the other way round.
         ("consumer", "enable.idempotence=true;acks=1;max.in.flight=6"),
         ("producer", "fetch.min.bytes=0;receive.message.max.bytes=1000"),
@@ -335,6 +345,15 @@ fn settings_without_effect_are_warned_about() {
     assert!(all.contains("queuing.strategy is a producer property"));
     assert!(all.contains("api.version.fallback.ms is deprecated"));
     assert_eq!(Conf::new().warnings(ClientKind::Producer), Vec::<String>::new());
+    let share = conf("max.poll.records=5;share.acquire.mode=record_limit;auto.commit.interval.ms=5");
+    assert_eq!(share.warnings(ClientKind::Consumer).len(), 2);
+    let of_share = share.warnings(ClientKind::ShareConsumer);
+    assert_eq!(of_share.len(), 1, "{of_share:?}");
+    assert!(
+        of_share
+            .join("")
+            .contains("auto.commit.interval.ms has no effect on a share consumer")
+    );
     for (settings, count) in [
         ("group.remote.assignor=range", 1),
         ("group.remote.assignor=range;group.protocol=consumer", 0),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::config::property::{Applies, Importance, Kind, Named, Property, TextCheck};
+use crate::config::rules_share;
 use crate::config::tables::{ClientConfig, GLOBAL, NOT_PROPERTIES, TOPIC, TopicConfig};
 use crate::config::unavailable::{MISSING, WITHOUT_EFFECT};
 use crate::config::value::Value;
@@ -11,6 +12,7 @@ use crate::config::value::Value;
 const OWN: &[&str] = &[
     "ssl.certificate.refresh.interval.ms",
     "ssl.certificate.refresh.reconnect.ms",
+    "share.acquire.mode",
     "test.mock.ssl",
     "test.mock.ssl.certificate.location",
     "test.mock.ssl.key.location",
@@ -240,7 +242,8 @@ fn rows_of_what_is_missing_speak_of_properties() {
     for row in MISSING {
         assert!(TOPIC.iter().any(|p| p.name == row.property), "{}", row.property);
     }
-    for (name, _) in WITHOUT_EFFECT {
-        assert!(GLOBAL.iter().chain(TOPIC).any(|p| p.name == *name), "{name}");
+    let without_effect = WITHOUT_EFFECT.iter().map(|(name, _)| name);
+    for name in without_effect.copied().chain(rules_share::all_names()) {
+        assert!(GLOBAL.iter().chain(TOPIC).any(|p| p.name == name), "{name}");
     }
 }
