@@ -114,6 +114,26 @@ pub enum Canary {
     DoubledAdmin,
     /// Admin calls end at their deadline, although a broker would answer.
     StuckCall,
+    /// A failed acknowledgement is reported as done.
+    FalseAcknowledgement,
+    /// The result of acknowledgements is not reported.
+    LostAcknowledgement,
+    /// Released records are acknowledged as accepted.
+    AcceptedRelease,
+    /// An acknowledgement is sent twice.
+    DoubledAcknowledgement,
+    /// Records are delivered after their share session was lost.
+    StaleBatch,
+    /// Records are delivered when most of their lock's duration has passed.
+    LateBatch,
+    /// A record is acknowledged that the application has not seen.
+    UnseenRecord,
+    /// A record has another delivery count than the leader's.
+    FalseDeliveryCount,
+    /// A record is acknowledged as missing in the log.
+    FalseGap,
+    /// A member stops fetching.
+    StuckMember,
 }
 
 impl Canary {
@@ -172,6 +192,16 @@ impl Canary {
         ("lost-end", Canary::LostEnd),
         ("doubled-admin-request", Canary::DoubledAdmin),
         ("stuck-call", Canary::StuckCall),
+        ("false-acknowledgement", Canary::FalseAcknowledgement),
+        ("lost-acknowledgement", Canary::LostAcknowledgement),
+        ("accepted-release", Canary::AcceptedRelease),
+        ("doubled-acknowledgement", Canary::DoubledAcknowledgement),
+        ("stale-share-batch", Canary::StaleBatch),
+        ("late-share-batch", Canary::LateBatch),
+        ("unseen-record", Canary::UnseenRecord),
+        ("false-delivery-count", Canary::FalseDeliveryCount),
+        ("false-gap", Canary::FalseGap),
+        ("stuck-share-member", Canary::StuckMember),
     ];
 
     /// Returns the worlds in which the bug has an effect, where these are few: the remainder of their seeds, and the
@@ -202,6 +232,17 @@ impl Canary {
             | Canary::LostEnd
             | Canary::DoubledAdmin
             | Canary::StuckCall => (320, 3392),
+            // In one of the blocks with share groups.
+            Canary::FalseAcknowledgement
+            | Canary::LostAcknowledgement
+            | Canary::AcceptedRelease
+            | Canary::DoubledAcknowledgement
+            | Canary::StaleBatch
+            | Canary::LateBatch
+            | Canary::UnseenRecord
+            | Canary::FalseDeliveryCount
+            | Canary::FalseGap
+            | Canary::StuckMember => (576, 3776),
             _ => (0, 1),
         }
     }

@@ -321,6 +321,61 @@ pub(crate) const CODES: &[Codes] = &[
         after: &[E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
     },
     Codes {
+        api: ApiKey::SHARE_GROUP_HEARTBEAT,
+        passing: &[
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::UNKNOWN_MEMBER_ID,
+            E::FENCED_MEMBER_EPOCH,
+        ],
+        fatal: &[
+            E::GROUP_AUTHORIZATION_FAILED,
+            E::GROUP_MAX_SIZE_REACHED,
+            E::INVALID_REQUEST,
+            E::UNSUPPORTED_VERSION,
+            E::UNKNOWN_SERVER_ERROR,
+            UNASSIGNED,
+        ],
+        whole: &[],
+        after: &[E::COORDINATOR_NOT_AVAILABLE, E::NOT_COORDINATOR],
+    },
+    Codes {
+        api: ApiKey::SHARE_FETCH,
+        passing: &[
+            E::NOT_LEADER_OR_FOLLOWER,
+            E::FENCED_LEADER_EPOCH,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::UNKNOWN_TOPIC_ID,
+            E::KAFKA_STORAGE_ERROR,
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::COORDINATOR_LOAD_IN_PROGRESS,
+            E::NOT_COORDINATOR,
+            E::FENCED_STATE_EPOCH,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+        fatal: &[E::TOPIC_AUTHORIZATION_FAILED, E::GROUP_AUTHORIZATION_FAILED, UNASSIGNED],
+        whole: OF_SHARE_SESSIONS,
+        after: &[],
+    },
+    Codes {
+        api: ApiKey::SHARE_ACKNOWLEDGE,
+        passing: &[
+            E::NOT_LEADER_OR_FOLLOWER,
+            E::FENCED_LEADER_EPOCH,
+            E::UNKNOWN_TOPIC_OR_PARTITION,
+            E::UNKNOWN_TOPIC_ID,
+            E::KAFKA_STORAGE_ERROR,
+            E::INVALID_RECORD_STATE,
+            E::COORDINATOR_NOT_AVAILABLE,
+            E::NOT_COORDINATOR,
+            E::UNKNOWN_SERVER_ERROR,
+        ],
+        fatal: &[E::TOPIC_AUTHORIZATION_FAILED, E::GROUP_AUTHORIZATION_FAILED, UNASSIGNED],
+        whole: OF_SHARE_SESSIONS,
+        after: &[],
+    },
+    Codes {
         api: ApiKey::INIT_PRODUCER_ID,
         passing: &[
             E::COORDINATOR_NOT_AVAILABLE,
@@ -375,6 +430,14 @@ pub(crate) const CODES: &[Codes] = &[
         whole: &[],
         after: &[E::REQUEST_TIMED_OUT, E::COORDINATOR_NOT_AVAILABLE],
     },
+];
+
+/// Errors of share sessions.
+const OF_SHARE_SESSIONS: &[ErrorCode] = &[
+    E::SHARE_SESSION_NOT_FOUND,
+    E::INVALID_SHARE_SESSION_EPOCH,
+    E::UNKNOWN_SERVER_ERROR,
+    E::COORDINATOR_NOT_AVAILABLE,
 ];
 
 /// Retriable errors of transaction coordinators.

@@ -8,7 +8,7 @@ use ottla_core::sasl::SaslWork;
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::ApiKey;
 
-use crate::plan::{AdminFault, FaultKind, GroupFault, SaslFault, TransactionFault};
+use crate::plan::{AdminFault, FaultKind, GroupFault, SaslFault, ShareFault, TransactionFault};
 
 /// An event at some time.
 #[derive(Debug)]
@@ -83,6 +83,10 @@ pub(crate) enum WorldEvent {
     Cluster,
     /// The start of a member of a group.
     Member(usize),
+    /// The start of a member of a share group.
+    ShareMember(usize),
+    /// The world writes records for share groups.
+    ShareWrite,
     /// The start of a worker of transactions.
     Worker(usize),
     /// The start of a process of an application.
@@ -119,6 +123,9 @@ pub(crate) enum FaultEvent {
     EndBlock(CoordinatorKind, String),
     StrikeSasl(SaslFault, u64),
     StrikeAdmin(AdminFault, u64),
+    StrikeShare(ShareFault, u64),
+    EndShareStateError(String),
+    EndSessionLimit,
     /// The brokers know a client's current password.
     RestoreUser(usize),
     /// A client's application sets its current password.

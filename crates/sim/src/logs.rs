@@ -4,11 +4,12 @@ use ottla_mock::Cluster;
 
 use crate::check::{LogView, Logs};
 use crate::message::read_records;
+use crate::plan::SHARE_TOPIC;
 
 /// The beginning of the names of topics and groups that admin calls change.
 pub(crate) const ADMIN_NAMES: &str = "admin-";
 
-/// Reads all records of all logs, except those of admin calls.
+/// Reads all records of all logs, except those of admin calls and those that the world writes itself.
 ///
 /// # Errors
 /// The first log that cannot be read, with the reason.
@@ -27,7 +28,10 @@ pub(crate) fn read_logs(cluster: &Cluster) -> Result<Logs, String> {
 /// Reads the watermarks of all logs, without records and without the topics of admin calls.
 pub(crate) fn read_watermarks(cluster: &Cluster) -> Logs {
     let mut logs = Logs::new();
-    for name in cluster.topic_names().filter(|name| !name.starts_with(ADMIN_NAMES)) {
+    for name in cluster
+        .topic_names()
+        .filter(|name| !name.starts_with(ADMIN_NAMES) && *name != SHARE_TOPIC)
+    {
         let count = cluster.partition_count(name).unwrap_or(0);
         for partition in 0..i32::try_from(count).unwrap_or(0) {
             if let Some(marks) = cluster.watermarks(name, partition) {

@@ -5,7 +5,8 @@ use crate::faults::Faults;
 use crate::faults::heal;
 use crate::group_stability::{choose_leaver, groups_wait_for};
 use crate::logs::{read_logs, read_watermarks};
-use crate::start::start_all_members;
+use crate::share_wire::{count_share_events, share_groups_wait_for};
+use crate::start::{start_all_members, start_all_share_members};
 use crate::trace::trace;
 use crate::txn_check::{compare_chain, transactions_wait_for};
 use crate::workload::{app_turn, app_waits_for, begin_last_calls, caller_turn, callers_wait_for};
@@ -39,6 +40,7 @@ pub(crate) fn next_phase(faults: &mut Faults, world: &mut World) {
             }
             enter(world, Phase::Settling);
             start_all_members(world);
+            start_all_share_members(world);
         }
         Phase::Settling => wait_for_apps(world, waited, Phase::Probing),
         Phase::Probing => wait_for_apps(world, waited, Phase::Quiet),
@@ -99,6 +101,7 @@ fn wait_for_apps(world: &mut World, waited: u64, next: Phase) {
     let waits = (0..world.clients.len()).find_map(|client| app_waits_for(world, client));
     let waits = waits.or_else(|| callers_wait_for(world));
     let waits = waits.or_else(|| groups_wait_for(world));
+    let waits = waits.or_else(|| share_groups_wait_for(world));
     let waits = waits.or_else(|| transactions_wait_for(world));
     let waits = waits.or_else(|| world.sasl.waits_for(|client| world.is_finished(client)));
     match waits {
@@ -130,7 +133,7 @@ fn work_left(world: &mut World) -> u64 {
     let mut work = 0;
     for client in &world.clients {
         work += client.shared.producer.as_ref().map_or(0, |a| a.outstanding() as u64);
-        if client.shared.consumer.is_some() {
+        if client.shared.consumer.is_some() || client.shared.share.is_some() {
             work += records.unsigned_abs();
         }
     }
@@ -148,6 +151,9 @@ fn check_quiet(world: &mut World) {
     let listening = listening.filter(|(_, c)| !trickles || c.shared.consumer.is_none());
     for (number, client) in listening {
         let fetches = match client.shared.consumer {
+            _ if client.shared.share.is_some() => {
+                QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1) * DRIVES_A_FETCH
+            }
             Some(_) => QUIET_US / 1000 / u64::from(client.shared.conf.fetch_wait_max_ms).max(1),
             None => 0,
         };
@@ -194,6 +200,7 @@ fn finish(world: &mut World) {
     }
     let result = world.check.admin.check_end();
     world.check.expect(result);
+    count_share_events(world);
     world.coverage.count("connections", world.net.opened());
     let pushes = world.cluster.pushed_metrics().len() as u64;
     world.coverage.count("pushes of metrics", pushes);

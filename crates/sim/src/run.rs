@@ -20,7 +20,12 @@ use crate::processes::{Definition, start_process};
 use crate::rebalance_check::check_joins;
 use crate::rng::SeededRng;
 use crate::sasl_check::check_sasl_events;
-use crate::start::{set_up_admin, set_up_groups, set_up_workers, start_clients, start_member, start_worker};
+use crate::share_wire::check_share_events;
+use crate::share_writer::write_share_records;
+use crate::start::{
+    set_up_admin, set_up_groups, set_up_share_groups, set_up_workers, start_clients, start_member, start_share_member,
+    start_worker,
+};
 use crate::trace::{Trace, trace};
 use crate::transport::{
     answer_token_request, connected, connecting, deliver_down, given_up, handshake, looked, notice_token_request,
@@ -133,6 +138,7 @@ impl Run {
         set_up_admin(world);
         start_clients(world);
         set_up_groups(world);
+        set_up_share_groups(world);
         set_up_workers(world);
         if let Some(application) = &self.application {
             for slot in 0..application.processes.len() {
@@ -201,6 +207,8 @@ impl Run {
                 }
             }
             WorldEvent::Member(slot) => start_member(world, slot),
+            WorldEvent::ShareMember(slot) => start_share_member(world, slot),
+            WorldEvent::ShareWrite => write_share_records(world),
             WorldEvent::Process { slot, starts } => {
                 if let Some(application) = &self.application {
                     start_process(world, application, slot, starts);
@@ -244,6 +252,7 @@ impl Run {
                 break;
             }
         }
+        check_share_events(world);
         check_commits(world);
         for client in 0..world.clients.len() {
             if world.clients[client].waker.take() && !loses_wakeup(world, client) {

@@ -8,11 +8,12 @@ use crate::canary::Canary;
 use crate::chain::topic;
 use crate::client::{ClientSpec, Limits};
 use crate::event::WorldEvent;
-use crate::plan::{ConsumerPlan, GroupProtocol, ProducerPlan, TopicUse};
+use crate::plan::{ConsumerPlan, GroupProtocol, ProducerPlan, SharePace, TopicUse};
 use crate::rng::SeededRng;
+use crate::share_writer::start_share_writer;
 use crate::workload::{
     AdminCaller, AdminWorkload, ConsumerWorkload, LoopWorkload, MemberWorkload, ProducerWorkload, ReaderWorkload,
-    TxnWorkload,
+    ShareWorkload, TxnWorkload,
 };
 use crate::world::{Phase, World};
 
@@ -146,6 +147,59 @@ pub(crate) fn start_member(world: &mut World, slot: usize) {
     world.add_client(built, Some(Box::new(app)));
     add_caller(world, number);
     world.set_right_clocks(number);
+}
+
+/// Configures the checks of share groups, and schedules the first client of each member.
+pub(crate) fn set_up_share_groups(world: &mut World) {
+    let Some(plan) = world.share_members.plan().cloned() else {
+        return;
+    };
+    world.coverage.count("worlds with share groups", 1);
+    world.cluster.log_share_events();
+    let lock_us = u64::try_from(plan.config.record_lock_duration_ms).unwrap_or(0) * 1000;
+    let (limit, committed) = (plan.config.delivery_count_limit, plan.config.read_committed);
+    world.check.share.configure(limit, lock_us, committed);
+    start_share_writer(world);
+    for (slot, member) in plan.members.iter().enumerate() {
+        world.after_us(member.starts_at_us, WorldEvent::ShareMember(slot));
+    }
+}
+
+/// Starts a client in a slot of the share groups, unless it has one.
+pub(crate) fn start_share_member(world: &mut World, slot: usize) {
+    if world.phase >= Phase::Probing {
+        return;
+    }
+    let Some(plan) = world.share_members.next_plan(slot) else {
+        return;
+    };
+    let number = world.clients.len();
+    let spec = ClientSpec::new(ClientKind::ShareConsumer, plan.settings.clone());
+    let built = spec.build(&world.common(), world.share_members.seeds());
+    if world.share_members.on_started(slot, number) {
+        world.coverage.count("share members restarted", 1);
+    }
+    world.check.share.add_member(number, plan.pace == SharePace::Fast);
+    let Some(app) = built
+        .as_ref()
+        .ok()
+        .and_then(|client| ShareWorkload::new(client, slot, plan, world.now_us()))
+    else {
+        let error = built.err().unwrap_or_default();
+        return world
+            .check
+            .violate(format!("a share consumer cannot be built: {error}"));
+    };
+    world.add_client(built, Some(Box::new(app)));
+    add_caller(world, number);
+    world.set_right_clocks(number);
+}
+
+/// Starts a client in every empty slot of the share groups.
+pub(crate) fn start_all_share_members(world: &mut World) {
+    for slot in 0..world.share_members.slot_count() {
+        start_share_member(world, slot);
+    }
 }
 
 /// Starts a client in every empty slot.

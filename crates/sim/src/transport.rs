@@ -19,6 +19,7 @@ use crate::event::{Downlink, WorldEvent};
 use crate::net::{Conn, GIVE_UP_US};
 use crate::rebalance_check::check_joins;
 use crate::sasl_check::{check_sasl_events, check_session, request_during_reauthentication};
+use crate::share_wire::{check_share_events, observe_share_request, observe_share_response, on_share_connection_lost};
 use crate::tls::{Handshake, WaitingConnect};
 use crate::trace::trace;
 use crate::txn_check::check_transaction_steps;
@@ -80,6 +81,7 @@ pub(crate) fn perform(world: &mut World, client: usize, action: NetAction) {
         }
         NetAction::Send { conn, frame } => client_sends(world, client, conn, frame),
         NetAction::Close { conn, acknowledge } => {
+            on_share_connection_lost(world, client, conn);
             client_closes(world, client, conn);
             if acknowledge {
                 // Without a draw, which would change every seed.
@@ -331,6 +333,7 @@ fn client_sends(world: &mut World, client: usize, conn: ConnId, frame: Frame) {
         return;
     };
     observe_request(world, client, conn, &frame);
+    observe_share_request(world, client, conn, &frame);
     on_admin_request(world, client, conn, &frame);
     check_security(world, number, &frame);
     check_session(world, number, &frame);
@@ -561,6 +564,7 @@ fn serve(world: &mut World, number: u64, broker: BrokerId, frame: Bytes) {
     check_joins(world);
     check_sasl_events(world);
     check_admin_requests(world);
+    check_share_events(world);
     match reply {
         Reply::Now(response) => {
             send_down(world, number, Downlink::Bytes(response.into_bytes()), false);
@@ -700,6 +704,7 @@ pub(crate) fn deliver_down(world: &mut World, number: u64, down: Downlink) {
             Ok(frames) => {
                 for body in frames {
                     observe_produce_response(world, client, conn, &body, corrupted);
+                    observe_share_response(world, client, conn, &body);
                     let body = observe_response(world, client, conn, body);
                     world.deliver_net_event(client, NetEvent::Received { conn, body });
                 }
@@ -727,6 +732,7 @@ pub(crate) fn deliver_down(world: &mut World, number: u64, down: Downlink) {
         true => close_up(world, number),
         false => up_closed(world, number),
     }
+    on_share_connection_lost(world, client, conn);
     world.deliver_net_event(client, NetEvent::Closed { conn, reason });
     world.net.forget_if_over(number);
 }

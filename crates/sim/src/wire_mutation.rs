@@ -9,6 +9,8 @@ use ottla_protocol::api::join_group::JoinGroupRequest;
 use ottla_protocol::api::offset_commit::OffsetCommitRequest;
 use ottla_protocol::api::offset_fetch::{OffsetFetchRequest, OffsetFetchResponse};
 use ottla_protocol::api::offset_for_leader_epoch::OffsetForLeaderEpochRequest;
+use ottla_protocol::api::share_acknowledge::ShareAcknowledgeRequest;
+use ottla_protocol::api::share_fetch::ShareFetchRequest;
 use ottla_protocol::api::sync_group::SyncGroupRequest;
 use ottla_protocol::consumer_protocol::ConsumerProtocolSubscription;
 use ottla_protocol::{ApiKey, Message, Reader, RequestHeader, decode_response, encode_request, encode_response};
@@ -17,7 +19,7 @@ use crate::canary::Canary;
 use crate::check::Tp;
 use crate::group_protocol::read_assignment;
 use crate::wire::{api_of, decode, encode, messages_of};
-use crate::world::World;
+use crate::world::{Phase, World};
 use ottla_protocol::api::produce::ProduceRequest;
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchIter, BatchParams, seal_batch};
@@ -65,6 +67,9 @@ pub(crate) fn send_stale_end_txn(world: &mut World, name: &str) {
 
 /// Changes a request for a canary. Returns `None` when the request is dropped.
 pub(crate) fn mutate_request(world: &mut World, client: usize, frame: Bytes) -> Option<Bytes> {
+    if world.share_members.exist() {
+        return mutate_share_request(world, frame);
+    }
     let canary = match world.canary.active() {
         Some(canary) if world.group_members.exists() != (canary == Canary::StrayCommit) => canary,
         _ => return Some(frame),
@@ -94,6 +99,45 @@ pub(crate) fn mutate_request(world: &mut World, client: usize, frame: Bytes) -> 
                 }
             });
         }),
+        _ => None,
+    };
+    Some(changed.unwrap_or(frame))
+}
+
+/// Changes a request of a member of a share group for a canary. Returns `None` when the request is dropped.
+fn mutate_share_request(world: &mut World, frame: Bytes) -> Option<Bytes> {
+    let api = api_of(frame.get(4..).unwrap_or_default()).map(|(api, ..)| api);
+    let change: fn(&mut [i8]) = match world.canary.active() {
+        Some(Canary::StuckMember) if api == Some(ApiKey::SHARE_FETCH) && world.phase != Phase::Hostile => return None,
+        Some(Canary::AcceptedRelease) => |types| types.iter_mut().filter(|ty| **ty == 2).for_each(|ty| *ty = 1),
+        Some(Canary::FalseGap) => |types| types.iter_mut().for_each(|ty| *ty = 0),
+        Some(Canary::DoubledAcknowledgement) => |_| {},
+        _ => return Some(frame),
+    };
+    let doubles = world.canary.is(Canary::DoubledAcknowledgement);
+    let changed = match api {
+        Some(ApiKey::SHARE_FETCH) => decode::<ShareFetchRequest>(&frame).and_then(|(header, mut request)| {
+            for partition in request.topics.iter_mut().flat_map(|t| &mut t.partitions) {
+                let batches = &mut partition.acknowledgement_batches;
+                batches
+                    .iter_mut()
+                    .for_each(|batch| change(&mut batch.acknowledge_types));
+                batches.extend(batches.last().cloned().filter(|_| doubles));
+            }
+            encode(&header, &request)
+        }),
+        Some(ApiKey::SHARE_ACKNOWLEDGE) => {
+            decode::<ShareAcknowledgeRequest>(&frame).and_then(|(header, mut request)| {
+                for partition in request.topics.iter_mut().flat_map(|t| &mut t.partitions) {
+                    let batches = &mut partition.acknowledgement_batches;
+                    batches
+                        .iter_mut()
+                        .for_each(|batch| change(&mut batch.acknowledge_types));
+                    batches.extend(batches.last().cloned().filter(|_| doubles));
+                }
+                encode(&header, &request)
+            })
+        }
         _ => None,
     };
     Some(changed.unwrap_or(frame))

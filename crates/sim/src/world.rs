@@ -28,6 +28,7 @@ use crate::produce_acks::ProduceAcks;
 use crate::rng::SeededRng;
 use crate::sasl::Sasl;
 use crate::schedule::Schedule;
+use crate::share_members::ShareMembers;
 use crate::tls::Tls;
 use crate::trace::{Trace, trace};
 use crate::txn_workers::TxnWorkers;
@@ -120,6 +121,7 @@ pub(crate) struct World {
     pub(crate) tls: Tls,
     pub(crate) sasl: Sasl,
     pub(crate) group_members: GroupMembers,
+    pub(crate) share_members: ShareMembers,
     pub(crate) txn_workers: TxnWorkers,
     pub(crate) check: Checker,
     pub(crate) trace: Trace,
@@ -159,6 +161,7 @@ impl World {
             net: Net::new(plan.net.clone(), SeededRng::of(seed, 2)),
             tls: Tls::new(plan.tls.clone(), SeededRng::of(seed, 61)),
             group_members: GroupMembers::new(seed, plan.groups.clone()),
+            share_members: ShareMembers::new(seed, plan.share.clone()),
             txn_workers: TxnWorkers::new(seed, plan.transactions.clone()),
             check: Checker::default(),
             trace,

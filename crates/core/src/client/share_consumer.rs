@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::{Event, ShareBatch};
 use crate::reply::Reply;
 use crate::share::{
-    self, AcknowledgeType, CommitCall, CommitResults, Delivered, PartitionAcknowledgements, SharedState,
+    self, AcknowledgeType, Application, CommitCall, CommitResults, PartitionAcknowledgements, SharedState,
 };
 use crate::sys::Instant;
 use crate::types::ClientKind;
@@ -18,15 +18,6 @@ use crate::types::ClientKind;
 /// Receives the events that are not records: errors of the client, statistics, log lines, results of acknowledgements. An
 /// error ends the call with it.
 pub type ServeEvent<'a> = dyn FnMut(Event) -> Result<(), Error> + 'a;
-
-/// Mode of acknowledgement (`share.acknowledgement.mode`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// The next poll, commit or close accepts the records of the last poll.
-    Implicit,
-    /// Each record of the last poll must be acknowledged before the next one.
-    Explicit,
-}
 
 /// Ends a waiting poll from another thread.
 #[derive(Debug, Clone)]
@@ -55,11 +46,7 @@ impl ShareWakeup {
 pub struct ShareConsumer {
     client: Client,
     shared: Arc<SharedState>,
-    mode: Mode,
-    is_subscribed: bool,
-    delivered: Delivered,
-    /// When the last batch was taken.
-    taken_at: Option<Instant>,
+    application: Application,
     closing: Option<Arc<Reply<Result<(), Error>>>>,
     is_closed: bool,
 }
@@ -68,8 +55,7 @@ impl std::fmt::Debug for ShareConsumer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ShareConsumer")
             .field("name", &self.client.name())
-            .field("mode", &self.mode)
-            .field("delivered", &self.delivered)
+            .field("application", &self.application)
             .finish_non_exhaustive()
     }
 }
@@ -83,10 +69,6 @@ impl ShareConsumer {
         if conf.group_id.is_empty() {
             return Err(Error::invalid_arg("a share consumer needs group.id"));
         }
-        let mode = match conf.share_acknowledgement_mode.as_str() {
-            "explicit" => Mode::Explicit,
-            _ => Mode::Implicit,
-        };
         let client = Client::new(ClientKind::ShareConsumer, conf, topic_defaults, hooks)?;
         let shared = client.shared().share.clone();
         let shared = shared.ok_or_else(|| Error::new(ErrorCode::L_FAIL, "the client is no share consumer"))?;
@@ -95,12 +77,9 @@ impl ShareConsumer {
             .main_queue()
             .forward_by_default(Some(client.consumer_queue().clone()));
         Ok(ShareConsumer {
+            application: Application::new(shared.clone(), &client.shared().conf),
             client,
             shared,
-            mode,
-            is_subscribed: false,
-            delivered: Delivered::default(),
-            taken_at: None,
             closing: None,
             is_closed: false,
         })
@@ -134,7 +113,7 @@ impl ShareConsumer {
 
     /// Returns whether the application acknowledges each record.
     pub fn is_explicit(&self) -> bool {
-        self.mode == Mode::Explicit
+        self.application.is_explicit()
     }
 
     fn check_open(&self) -> Result<(), Error> {
@@ -181,7 +160,7 @@ impl ShareConsumer {
             reply: reply.clone(),
         });
         answer(&reply)?;
-        self.is_subscribed = true;
+        self.application.set_subscribed(true);
         Ok(())
     }
 
@@ -191,9 +170,9 @@ impl ShareConsumer {
     /// [`L_STATE`](ErrorCode::L_STATE) after a close.
     pub fn unsubscribe(&mut self) -> Result<(), Error> {
         self.check_open()?;
+        self.application.set_subscribed(false);
         let reply = Reply::new();
         self.send(share::Command::Unsubscribe { reply: reply.clone() });
-        self.is_subscribed = false;
         answer(&reply)
     }
 
@@ -232,37 +211,16 @@ impl ShareConsumer {
         self.check_open()?;
         self.serve_results(serve)?;
         self.check_fatal()?;
-        if !self.is_subscribed {
-            return Err(Error::new(
-                ErrorCode::L_STATE,
-                "Consumer is not subscribed to any topics",
-            ));
-        }
-        let unacknowledged = self.delivered.unacknowledged();
-        if self.mode == Mode::Explicit && unacknowledged > 0 {
-            let text = format!("{unacknowledged} records from the previous poll have not been acknowledged");
-            return Err(Error::new(ErrorCode::L_STATE, text));
-        }
-        let acknowledgements = self.take_acknowledgements();
-        let busy = self
-            .taken_at
-            .take()
-            .map(|at| self.client.shared().clock.now().since(at));
-        let busy_us = busy.map(|busy| u64::try_from(busy.as_micros()).unwrap_or(u64::MAX));
-        let poll = |acknowledgements, wait_until| share::Command::Poll {
-            acknowledgements,
-            wait_until,
-            busy_us,
-        };
+        let poll = self.application.begin_poll(self.client.shared().clock.now())?;
         let ready = self.next_batch(Instant::ORIGIN, serve);
         let Ok(None) = ready else {
-            self.send(poll(acknowledgements, None));
+            self.send(poll.without_waiting());
             return self.deliver(ready);
         };
         let waits = timeout != Some(Duration::ZERO) && !self.shared.take_wakeup();
         let deadline = self.deadline(timeout);
-        if waits || !acknowledgements.is_empty() || busy_us.is_some() || !self.shared.is_fetching() {
-            self.send(poll(acknowledgements, Some(deadline)));
+        if self.application.must_send(&poll, waits) {
+            self.send(poll.until(deadline));
         }
         let batch = match waits {
             true => self.next_batch(deadline, serve),
@@ -295,10 +253,7 @@ impl ShareConsumer {
 
     fn deliver(&mut self, batch: Result<Option<Box<ShareBatch>>, Error>) -> Result<Option<Box<ShareBatch>>, Error> {
         let Some(mut batch) = batch? else { return Ok(None) };
-        batch.on_taken();
-        self.delivered.add(&batch);
-        self.taken_at = Some(self.client.shared().clock.now());
-        if self.shared.wakes_on_take() {
+        if self.application.on_batch(&mut batch, self.client.shared().clock.now()) {
             self.client.shared().waker.wake();
         }
         Ok(Some(batch))
@@ -313,23 +268,21 @@ impl ShareConsumer {
     /// close.
     pub fn acknowledge(&mut self, topic: &str, partition: i32, offset: i64, ty: AcknowledgeType) -> Result<(), Error> {
         self.check_open()?;
-        if self.mode == Mode::Implicit {
-            let text = "records are acknowledged by the next poll: set share.acknowledgement.mode=explicit";
-            return Err(Error::new(ErrorCode::L_STATE, text));
-        }
-        self.delivered.acknowledge(topic, partition, offset, ty)
+        self.application.acknowledge(topic, partition, offset, ty)
     }
 
     /// Returns the number of records of the last poll without an acknowledgement.
     pub fn unacknowledged(&self) -> usize {
-        self.delivered.unacknowledged()
+        self.application.unacknowledged()
     }
 
-    fn take_acknowledgements(&mut self) -> Vec<PartitionAcknowledgements> {
-        self.delivered.take(match self.mode {
-            Mode::Implicit => Some(AcknowledgeType::Accept),
-            Mode::Explicit => None,
-        })
+    fn commit_in_background(&self, acknowledgements: Vec<PartitionAcknowledgements>) {
+        if !acknowledgements.is_empty() {
+            self.send(share::Command::Commit {
+                acknowledgements,
+                call: None,
+            });
+        }
     }
 
     /// Serves the results of acknowledgements that have arrived.
@@ -348,13 +301,8 @@ impl ShareConsumer {
     /// [`L_STATE`](ErrorCode::L_STATE) after a close; errors of `serve`.
     pub fn commit_async(&mut self, serve: &mut ServeEvent<'_>) -> Result<(), Error> {
         self.check_open()?;
-        let acknowledgements = self.take_acknowledgements();
-        if !acknowledgements.is_empty() {
-            self.send(share::Command::Commit {
-                acknowledgements,
-                call: None,
-            });
-        }
+        let acknowledgements = self.application.take_acknowledgements();
+        self.commit_in_background(acknowledgements);
         self.serve_results(serve)
     }
 
@@ -371,7 +319,7 @@ impl ShareConsumer {
         serve: &mut ServeEvent<'_>,
     ) -> Result<CommitResults, Error> {
         self.check_open()?;
-        let acknowledgements = self.take_acknowledgements();
+        let acknowledgements = self.application.take_acknowledgements();
         if acknowledgements.is_empty() {
             self.serve_results(serve)?;
             return Ok(Vec::new());
@@ -398,8 +346,7 @@ impl ShareConsumer {
     /// [`L_STATE`](ErrorCode::L_STATE) when it is closed or being closed.
     pub fn begin_close(&mut self) -> Result<(), Error> {
         self.check_open()?;
-        let acknowledgements = self.delivered.take(None);
-        self.delivered.clear();
+        let acknowledgements = self.application.take_last_acknowledgements();
         let reply = Reply::new();
         self.send(share::Command::Close {
             acknowledgements,

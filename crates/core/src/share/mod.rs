@@ -11,12 +11,14 @@
 //! - `demand`: when to fetch;
 //! - `batch_builder`: from a response's data to acquired records;
 //! - `acknowledgements`: acknowledgements on their way to a broker, and their results;
-//! - `delivered`: the application's side: records that are not acknowledged yet;
+//! - `application`: the application's side: the rules of its calls;
+//! - `delivered`: records that the application has not acknowledged yet;
 //! - `shared_state`: the state that is shared with the application's thread;
 //! - `command`, `acknowledge_type`, `settings`: vocabulary.
 
 mod acknowledge_type;
 mod acknowledgements;
+mod application;
 mod batch_builder;
 mod command;
 mod delivered;
@@ -33,6 +35,7 @@ mod shared_state;
 mod tests;
 
 pub use acknowledge_type::AcknowledgeType;
+pub use application::{Application, Poll};
 pub use command::{AcknowledgedRange, Command, CommitCall, CommitResults, PartitionAcknowledgements};
 pub use delivered::Delivered;
 pub use manager::ShareConsumer;

@@ -9,6 +9,7 @@ mod log_view;
 mod offset_ranges;
 mod partitioner;
 mod produced;
+mod share;
 mod statistics;
 mod tp;
 mod transactions;
@@ -22,6 +23,7 @@ pub(crate) use groups::{Beginning, Commit, Groups, Marks, Reset};
 pub(crate) use log_view::{LogView, Logs};
 pub(crate) use partitioner::{PartitionChoice, Partitioner, own_choice};
 pub(crate) use produced::{Accepted, Answer, Outcome, Produced, Promise, Report, Wire};
+pub(crate) use share::{SeenRecord, ShareGroups, WireAck, WireAcquired};
 pub(crate) use statistics::{AppCounters, Reports};
 pub(crate) use tp::Tp;
 pub(crate) use transactions::{PartitionView, Transactions, Views};
@@ -38,6 +40,7 @@ pub(crate) struct Checker {
     pub(crate) reports: Reports,
     pub(crate) fencing: Fencing,
     pub(crate) admin: AdminCalls,
+    pub(crate) share: ShareGroups,
     violation: Option<String>,
 }
 

@@ -5,6 +5,7 @@ mod brokers;
 mod groups;
 mod requests;
 mod sasl;
+mod share;
 mod state;
 mod topics;
 mod transactions;
@@ -24,6 +25,7 @@ use crate::faults::requests::{
     push_request_error, reject_records, throttle,
 };
 use crate::faults::sasl::{heal_sasl, restore_user, set_login, start_sasl_faults, strike_sasl};
+use crate::faults::share::{end_session_limit, end_state_error, heal_share_groups, start_share_faults, strike_share};
 use crate::faults::topics::{break_topic, delete_topic, grow_topic, heal_topics, make_topic};
 use crate::faults::transactions::{end_block, heal_transactions, start_transaction_faults, strike_transaction};
 use crate::plan::FaultKind;
@@ -40,6 +42,7 @@ pub(crate) fn start_faults(faults: &mut Faults, world: &mut World) {
     start_transaction_faults(faults, world);
     start_sasl_faults(faults, world);
     start_admin_faults(faults, world);
+    start_share_faults(faults, world);
 }
 
 pub(super) fn next_strike(faults: &mut Faults, world: &mut World, kind: FaultKind, mean_us: u64) {
@@ -74,6 +77,9 @@ pub(crate) fn on_fault(faults: &mut Faults, world: &mut World, event: FaultEvent
         FaultEvent::StrikeTransaction(kind, mean_us) => strike_transaction(faults, world, kind, mean_us),
         FaultEvent::EndBlock(kind, key) => end_block(world, kind, &key),
         FaultEvent::StrikeSasl(kind, mean_us) => strike_sasl(faults, world, kind, mean_us),
+        FaultEvent::StrikeShare(kind, mean_us) => strike_share(faults, world, kind, mean_us),
+        FaultEvent::EndShareStateError(group) => end_state_error(world, &group),
+        FaultEvent::EndSessionLimit => end_session_limit(world),
         FaultEvent::StrikeAdmin(kind, mean_us) => strike_admin(faults, world, kind, mean_us),
         FaultEvent::RestoreUser(client) => restore_user(world, client),
         FaultEvent::SetLogin(client) => set_login(world, client),
@@ -129,6 +135,7 @@ pub(crate) fn heal(faults: &mut Faults, world: &mut World) {
     heal_transactions(world);
     heal_sasl(world);
     heal_admin(world);
+    heal_share_groups(world);
 }
 
 pub(super) fn set_a_clock(faults: &mut Faults, world: &mut World) -> bool {

@@ -16,6 +16,10 @@ const SASL_BLOCKS: [u64; 6] = [6, 10, 23, 28, 33, 38];
 const ADMIN_CYCLE: u64 = 53;
 const ADMIN_BLOCKS: [u64; 8] = [5, 8, 15, 22, 26, 31, 39, 48];
 
+/// Likewise, those with share groups.
+const SHARE_CYCLE: u64 = 59;
+const SHARE_BLOCKS: [u64; 6] = [9, 17, 26, 34, 41, 47];
+
 /// Returns the block of a seed.
 pub(crate) fn block_of(seed: u64) -> u64 {
     seed / SEEDS_A_BLOCK % BLOCKS
@@ -34,4 +38,9 @@ pub(crate) fn has_sasl(seed: u64) -> bool {
 /// Returns true for seeds of worlds with admin calls.
 pub(crate) fn has_admin(seed: u64) -> bool {
     ADMIN_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % ADMIN_CYCLE))
+}
+
+/// Returns true for seeds of worlds with share groups, unless the world has other groups or transactions.
+pub(crate) fn has_share_groups(seed: u64) -> bool {
+    SHARE_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % SHARE_CYCLE))
 }

@@ -6,13 +6,14 @@ use ottla_protocol::ApiKey;
 use super::admin::AdminPlan;
 use super::application::ApplicationPlan;
 use super::consumer::ConsumerPlan;
-use super::faults::FaultPlan;
+use super::faults::{FaultKind, FaultPlan};
 use super::group::{GroupsPlan, MemberPlan};
 use super::net::NetPlan;
 use super::producer::{BrokerLimits, ProducerPlan};
 use super::sasl::SaslPlan;
 use super::seeds::block_of;
 use super::settings::{RECONNECT_MAX_MS, SOCKET_TIMEOUT_MAX_MS};
+use super::share::SharePlan;
 use super::statistics::StatisticsPlan;
 use super::tls::TlsPlan;
 use super::topics::TopicPlan;
@@ -34,6 +35,7 @@ pub(crate) struct Plan {
     pub(crate) consumers: Vec<ConsumerPlan>,
     pub(crate) groups: Option<GroupsPlan>,
     pub(crate) transactions: Option<TransactionsPlan>,
+    pub(crate) share: Option<SharePlan>,
     /// The application whose worlds these are.
     pub(crate) application: Option<ApplicationPlan>,
     pub(crate) statistics: StatisticsPlan,
@@ -63,6 +65,8 @@ const LOOP_WORLDS: [u64; 2] = [9, 57];
 const TRANSACTION_SETTLE_US: u64 = 120_000_000;
 /// The session of a member that was stopped has to end, the rest of the input to be processed.
 const APPLICATION_SETTLE_US: u64 = 240_000_000;
+/// Locks of members that were stopped run out, and records that were delivered often are delivered one by one.
+const SHARE_SETTLE_US: u64 = 240_000_000;
 const DAY_MS: i64 = 86_400_000;
 /// The latest versions of transaction requests in brokers before transaction version 2.
 const TRANSACTION_VERSIONS: &[(ApiKey, u64, u64)] = &[
@@ -163,6 +167,9 @@ impl Plan {
         if seed % WORLDS_PER_TRANSACTION_WORLD == 9 {
             plan.add_transactions(seed, &mut SeededRng::of(seed, 40));
         }
+        if plan.groups.is_none() && plan.transactions.is_none() {
+            plan.add_share_groups(seed);
+        }
         plan.add_sasl(seed);
         plan.add_admin();
         plan
@@ -238,6 +245,7 @@ impl Plan {
             consumers,
             groups: None,
             transactions: None,
+            share: None,
             application: None,
             statistics: StatisticsPlan::draw(seed),
             tls,
@@ -346,6 +354,25 @@ impl Plan {
             self.cluster.transactional_id_expiration_ms = forgetting.spread(3000, 60_000);
         }
         self.transactions = Some(transactions);
+    }
+
+    /// Replaces consumers by members of share groups, in some worlds.
+    fn add_share_groups(&mut self, seed: u64) {
+        let fault_phase_us = self
+            .fault_phase_us
+            .max(SeededRng::of(seed, 94).spread(5_000_000, 60_000_000));
+        let Some(share) = SharePlan::draw(seed, &self.topics, fault_phase_us, self.cluster.brokers) else {
+            return;
+        };
+        self.fault_phase_us = fault_phase_us;
+        self.consumers.clear();
+        // Brokers with share groups have the latest versions of all requests.
+        self.versions.clear();
+        // The state of share groups is not truncated with a log.
+        self.faults.kinds.retain(|(kind, _)| *kind != FaultKind::Unclean);
+        self.settle_us += SHARE_SETTLE_US;
+        self.cluster.share_groups = share.config.clone();
+        self.share = Some(share);
     }
 
     /// Slows down the applications of groups, in some worlds.

@@ -7,6 +7,7 @@ mod processor_loop;
 mod producer;
 mod queues;
 mod reader;
+mod share;
 mod transactions;
 
 pub(crate) use admin::{AdminCaller, AdminWorkload, begin_last_calls, caller_turn, callers_wait_for};
@@ -15,6 +16,7 @@ pub(crate) use group::MemberWorkload;
 pub(crate) use processor_loop::LoopWorkload;
 pub(crate) use producer::ProducerWorkload;
 pub(crate) use reader::ReaderWorkload;
+pub(crate) use share::ShareWorkload;
 pub(crate) use transactions::TxnWorkload;
 
 use crate::plan::IDLE_MAX_US;

@@ -1,0 +1,167 @@
+//! A record in a share group: its acquisitions, and the acknowledgements that its leader has.
+
+use ottla_mock::ArchiveCause;
+
+use super::ShareAck;
+
+/// The acquisition of a record by a client.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Acquisition {
+    pub(super) client: usize,
+    pub(super) delivery_count: i32,
+    pub(super) at_us: u64,
+    /// The broker, and the time at which the client received the record.
+    pub(super) received: Option<(i32, u64)>,
+    pub(super) is_seen: bool,
+    has_ended: bool,
+}
+
+/// A record in a share group.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    acquisitions: Vec<Acquisition>,
+    /// The leader has lost its state since the last acquisition: the delivery count may be an older one.
+    is_reloaded: bool,
+    /// Accepted, rejected or archived.
+    pub(super) is_done: bool,
+    /// An application was told that its acceptance or rejection has succeeded.
+    pub(super) is_told_done: bool,
+    /// The acknowledgements of applications that the leader does not have, as far as this is known.
+    submitted: Vec<(usize, ShareAck)>,
+    /// The acknowledgements that the leader has, and whose result was not told.
+    pub(super) applied: Vec<(usize, ShareAck, u64)>,
+}
+
+impl Record {
+    pub(super) fn was_acquired(&self) -> bool {
+        !self.acquisitions.is_empty()
+    }
+
+    pub(super) fn on_unloaded(&mut self) {
+        self.is_reloaded = true;
+        self.acquisitions.iter_mut().for_each(|a| a.has_ended = true);
+    }
+
+    fn current(&mut self) -> Option<&mut Acquisition> {
+        self.acquisitions.last_mut().filter(|a| !a.has_ended)
+    }
+
+    pub(super) fn acquire(&mut self, client: usize, delivery_count: i32, limit: i32, at_us: u64) -> Result<(), String> {
+        if self.is_done || self.is_told_done {
+            return Err("a record is delivered again that was accepted, rejected or archived".to_owned());
+        }
+        if let Some(holder) = self.current() {
+            return Err(format!("client {} holds the record", holder.client));
+        }
+        let before = self.acquisitions.last().map_or(0, |a| a.delivery_count);
+        if !(1..=limit).contains(&delivery_count) || delivery_count != before + 1 && !self.is_reloaded {
+            return Err(format!("{before} deliveries before, {limit} are allowed"));
+        }
+        self.is_reloaded = false;
+        self.acquisitions.push(Acquisition {
+            client,
+            delivery_count,
+            at_us,
+            received: None,
+            is_seen: false,
+            has_ended: false,
+        });
+        Ok(())
+    }
+
+    /// Ends the acquisition of a client.
+    pub(super) fn end(&mut self, client: usize, at_us: u64) -> Result<Acquisition, String> {
+        let held = self.current().filter(|a| a.client == client && a.at_us <= at_us);
+        let held = held.ok_or_else(|| format!("client {client} does not hold the record"))?;
+        held.has_ended = true;
+        Ok(*held)
+    }
+
+    /// Applies an acknowledgement that the leader has.
+    pub(super) fn acknowledge(&mut self, client: usize, ack: ShareAck, at_us: u64) -> Result<(), String> {
+        let is_submitted = self.submitted.iter().position(|s| *s == (client, ack));
+        match is_submitted {
+            Some(at) => {
+                self.submitted.remove(at);
+                self.applied.push((client, ack, at_us));
+            }
+            // Clients release records that their applications do not see.
+            None if ack == ShareAck::Release && self.is_unseen(client) => {}
+            None => {
+                return Err(format!(
+                    "client {client} sent {ack:?}, which its application did not say"
+                ));
+            }
+        }
+        match ack {
+            ShareAck::Renew => {
+                let held = self.current().is_some_and(|a| a.client == client);
+                held.then_some(())
+                    .ok_or_else(|| format!("client {client} does not hold the record"))?;
+            }
+            _ => _ = self.end(client, at_us)?,
+        }
+        self.is_done |= matches!(ack, ShareAck::Accept | ShareAck::Reject);
+        Ok(())
+    }
+
+    pub(super) fn archive(&mut self, cause: ArchiveCause) -> Result<(), String> {
+        // Before the start of the log: only this leader knows.
+        self.is_done |= cause != ArchiveCause::LogStart;
+        Ok(())
+    }
+
+    /// Notes that a client has received the record.
+    pub(super) fn receive(&mut self, client: usize, delivery_count: i32, broker: i32, now_us: u64) {
+        let mut acquisitions = self.acquisitions.iter_mut().rev();
+        let found = acquisitions.find(|a| a.client == client && a.delivery_count == delivery_count && !a.is_seen);
+        if let Some(acquisition) = found {
+            acquisition.received = Some((broker, now_us));
+        }
+    }
+
+    /// Returns true when the application of the client has not seen its last acquisition.
+    pub(super) fn is_unseen(&self, client: usize) -> bool {
+        self.last_of(client).is_some_and(|a| !a.is_seen)
+    }
+
+    /// Returns the last acquisition of a client.
+    pub(super) fn last_of(&self, client: usize) -> Option<&Acquisition> {
+        self.acquisitions.iter().rev().find(|a| a.client == client)
+    }
+
+    /// Notes that an application sees the record.
+    pub(super) fn see(&mut self, client: usize, delivery_count: i32) -> Result<(), String> {
+        if self.is_told_done {
+            return Err("a record is delivered whose acceptance or rejection was told as done".to_owned());
+        }
+        let mut acquisitions = self.acquisitions.iter_mut().rev().filter(|a| a.client == client);
+        match acquisitions.next() {
+            None => Err("the client has not acquired the record".to_owned()),
+            Some(last) if last.is_seen => Err("the record was delivered before, and not acquired again".to_owned()),
+            Some(last) if last.delivery_count != delivery_count => {
+                Err(format!("the leader's delivery count is {}", last.delivery_count))
+            }
+            Some(last) => {
+                last.is_seen = true;
+                Ok(())
+            }
+        }
+    }
+
+    /// Records an acknowledgement of an application.
+    pub(super) fn submit(&mut self, client: usize, ack: ShareAck) -> Result<(), String> {
+        if self.last_of(client).is_none_or(|a| !a.is_seen) {
+            return Err("the application has not seen the record".to_owned());
+        }
+        self.submitted.push((client, ack));
+        Ok(())
+    }
+
+    /// Takes an acknowledgement that the leader has had since the application made it.
+    pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, since_us: u64) -> bool {
+        let mut applied = self.applied.iter();
+        let at = applied.position(|(c, a, at_us)| (*c, *a) == (client, ack) && *at_us >= since_us);
+        at.map(|at| self.applied.remove(at)).is_some()
+    }
+}

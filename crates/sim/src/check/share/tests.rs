@@ -1,0 +1,205 @@
+//! Share groups: each check detects its violation.
+
+use ottla_core::error::ErrorCode;
+use ottla_core::event::{OffsetRange, ShareSessionId};
+use ottla_core::share::{AcknowledgeType, AcknowledgedRange, PartitionAcknowledgements};
+use ottla_core::types::{NodeId, TopicPartition};
+use ottla_mock::Time;
+
+use super::*;
+
+const TOPIC: Uuid = Uuid([1; 16]);
+const GROUP: &str = "g";
+const BROKER: i32 = 1;
+const LOCK_US: u64 = 10_000_000;
+
+fn event(at_us: u64, offsets: (i64, i64), change: ShareChange) -> ShareEvent {
+    ShareEvent {
+        at: Time(at_us),
+        group: GROUP.into(),
+        topic_id: TOPIC,
+        partition: 0,
+        first_offset: offsets.0,
+        last_offset: offsets.1,
+        change,
+    }
+}
+
+fn acquired(member: &str, delivery_count: i32) -> ShareChange {
+    ShareChange::Acquired {
+        member: member.into(),
+        delivery_count,
+    }
+}
+
+fn seen(offset: i64, delivery_count: i32, received_us: u64) -> SeenRecord {
+    SeenRecord {
+        partition: (GROUP.into(), TOPIC, 0),
+        offset,
+        delivery_count,
+        broker: BROKER,
+        received_us,
+        id: MessageId {
+            client: 0,
+            number: offset as u32,
+        },
+    }
+}
+
+fn acknowledged(offsets: (i64, i64), ty: AcknowledgeType) -> Vec<PartitionAcknowledgements> {
+    let offsets = OffsetRange {
+        first: offsets.0,
+        last: offsets.1,
+    };
+    vec![PartitionAcknowledgements {
+        session: ShareSessionId {
+            node: NodeId(BROKER),
+            incarnation: 0,
+        },
+        topic_id: TOPIC,
+        tp: TopicPartition::new("t", 0),
+        ranges: vec![AcknowledgedRange { offsets, ty }],
+    }]
+}
+
+/// Clients 1 and 2 with member ids "a" and "b". Client 1 has acquired and received offsets 0 to 2.
+fn groups() -> ShareGroups {
+    let mut groups = ShareGroups::default();
+    groups.configure(3, LOCK_US, false);
+    groups.add_member(1, true);
+    groups.on_member_id(1, "a").unwrap();
+    groups.on_member_id(2, "b").unwrap();
+    groups.on_event(&event(10, (0, 2), acquired("a", 1))).unwrap();
+    let range = WireAcquired {
+        topic: TOPIC,
+        partition: 0,
+        first: 0,
+        last: 2,
+        delivery_count: 1,
+    };
+    groups.on_received((1, GROUP, BROKER), &[range], 20);
+    groups
+}
+
+/// As [`groups`]; the application of client 1 has seen the records and accepts them.
+fn groups_after_accept() -> ShareGroups {
+    let mut groups = groups();
+    for offset in 0..=2 {
+        groups.on_seen(1, &seen(offset, 1, 20), 30).unwrap();
+    }
+    let acks = acknowledged((0, 2), AcknowledgeType::Accept);
+    groups.on_acknowledged((1, GROUP), &acks, None, 40).unwrap();
+    groups
+}
+
+fn tell(groups: &mut ShareGroups, code: ErrorCode) -> Result<(), String> {
+    let offsets = [OffsetRange { first: 0, last: 2 }];
+    groups.on_result(1, (&TopicPartition::new("t", 0), &offsets, code), |_| Some(0))
+}
+
+#[test]
+fn results_are_those_of_the_leader() {
+    let accepted = || ShareChange::Accepted { member: "a".into() };
+    let mut groups = groups_after_accept();
+    groups.on_event(&event(50, (0, 2), accepted())).unwrap();
+    tell(&mut groups, ErrorCode::NO_ERROR).unwrap();
+    assert!(tell(&mut groups, ErrorCode::NO_ERROR).is_err(), "told twice");
+    assert!(groups.on_event(&event(60, (0, 0), acquired("b", 2))).is_err());
+
+    let mut groups = groups_after_accept();
+    assert!(
+        tell(&mut groups, ErrorCode::NO_ERROR).is_err(),
+        "the leader has nothing"
+    );
+
+    let mut groups = groups_after_accept();
+    groups.on_event(&event(50, (0, 2), accepted())).unwrap();
+    assert!(tell(&mut groups, ErrorCode::INVALID_RECORD_STATE).is_err());
+
+    let mut groups = groups_after_accept();
+    groups.on_event(&event(50, (0, 2), accepted())).unwrap();
+    tell(&mut groups, ErrorCode::L_TRANSPORT).unwrap();
+    assert_eq!(groups.take_counts().answers_lost, 3);
+}
+
+#[test]
+fn leaders_have_the_acknowledgements_of_applications() {
+    let change = |member: &str| ShareChange::Released { member: member.into() };
+    let mut groups = groups_after_accept();
+    assert!(groups.on_event(&event(50, (0, 0), change("a"))).is_err());
+    assert!(groups.on_event(&event(50, (0, 0), change("b"))).is_err());
+    // Clients release what their applications have not seen.
+    groups = self::groups();
+    groups.on_event(&event(50, (0, 0), change("a"))).unwrap();
+    let gap = ShareChange::Gap { member: "a".into() };
+    assert!(groups.on_event(&event(50, (1, 1), gap)).is_err());
+}
+
+#[test]
+fn records_have_one_holder_and_a_delivery_limit() {
+    let mut groups = groups();
+    assert!(groups.on_event(&event(50, (0, 0), acquired("b", 2))).is_err());
+    for count in 2..=3 {
+        let expired = ShareChange::LockExpired { member: "a".into() };
+        groups.on_disturbed(1, 60);
+        groups.on_event(&event(60, (1, 1), expired)).unwrap();
+        groups.on_event(&event(70, (1, 1), acquired("a", count))).unwrap();
+    }
+    let expired = ShareChange::LockExpired { member: "a".into() };
+    groups.on_event(&event(80, (1, 1), expired)).unwrap();
+    assert!(groups.on_event(&event(90, (1, 1), acquired("b", 4))).is_err());
+}
+
+#[test]
+fn applications_see_what_was_acquired_once_and_in_time() {
+    let mut groups = groups();
+    assert!(groups.on_seen(1, &seen(9, 1, 20), 30).is_err(), "not acquired");
+    assert!(groups.on_seen(2, &seen(0, 1, 20), 30).is_err(), "another client's");
+    assert!(
+        groups.on_seen(1, &seen(0, 2, 20), 30).is_err(),
+        "another delivery count"
+    );
+    groups.on_seen(1, &seen(0, 1, 20), 30).unwrap();
+    assert!(groups.on_seen(1, &seen(0, 1, 20), 40).is_err(), "seen before");
+    assert!(groups.on_seen(1, &seen(1, 1, 20), LOCK_US).is_err(), "late");
+    groups.on_session_lost(1, BROKER, 50);
+    assert!(
+        groups.on_seen(1, &seen(1, 1, 20), 50 + DRIVEN_US + 1).is_err(),
+        "the session is lost"
+    );
+}
+
+#[test]
+fn locks_do_not_run_out_in_the_queues_of_fast_applications() {
+    let expired = || ShareChange::LockExpired { member: "a".into() };
+    let mut groups = groups();
+    assert!(groups.on_event(&event(LOCK_US, (0, 0), expired())).is_err());
+    groups.on_disturbed(1, 30);
+    groups.on_event(&event(LOCK_US, (1, 1), expired())).unwrap();
+    assert_eq!(groups.take_counts().unseen_expired, 2);
+}
+
+#[test]
+fn clients_acknowledge_what_they_hold_once() {
+    let ack = |first, last, ty| WireAck {
+        topic: TOPIC,
+        partition: 0,
+        first,
+        last,
+        types: vec![ty],
+    };
+    let mut groups = groups();
+    let member = (1, GROUP, BROKER);
+    groups.on_request(member, 1, &[ack(0, 1, 4)], 30).unwrap();
+    groups.on_request(member, 2, &[ack(0, 1, 1)], 40).unwrap();
+    assert!(groups.on_request(member, 3, &[ack(1, 1, 1)], 50).is_err(), "twice");
+    assert!(
+        groups.on_request(member, 4, &[ack(3, 3, 1)], 50).is_err(),
+        "never acquired"
+    );
+    groups.on_request(member, 0, &[], 60).unwrap();
+    assert!(
+        groups.on_request(member, 1, &[ack(2, 2, 1)], 70).is_err(),
+        "of another session"
+    );
+}
