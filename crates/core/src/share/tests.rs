@@ -233,11 +233,7 @@ fn records_that_wait_too_long_in_the_queue_are_released() {
     w.run_until(10_000, |w| {
         held = held.take().or_else(|| w.next::<ShareFetchRequest>());
         if held.is_none() {
-            w.send(crate::core::Command::Share(super::Command::Poll {
-                acknowledgements: Vec::new(),
-                wait_until: Some(w.now),
-                busy_us: None,
-            }));
+            w.share_poll_once();
         }
         held.is_some()
     });

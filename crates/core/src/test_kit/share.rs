@@ -125,6 +125,15 @@ impl World {
         reply.try_take().unwrap().unwrap();
     }
 
+    /// Polls without waiting and without taking a batch.
+    pub(crate) fn share_poll_once(&mut self) {
+        self.send(core::Command::Share(Command::Poll {
+            acknowledgements: Vec::new(),
+            wait_until: Some(self.now),
+            busy_us: None,
+        }));
+    }
+
     /// Appends records, one batch each.
     pub(crate) fn append_values(&mut self, topic: &str, partition: i32, values: &[&str]) {
         for value in values {
