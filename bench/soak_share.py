@@ -30,13 +30,18 @@ SETTLE_S = 150
 
 
 class Faults(threading.Thread):
-    """Faults of the brokers, one after the other, until `end`."""
+    """Faults of the brokers, one after the other, until `calm`.
+
+    A broker that this thread has started ends with it (kafka.end_with_parent), so it lives until `end`.
+    """
 
     def __init__(self, cluster, seed):
         super().__init__()
         self.cluster = cluster
         self.rng = random.Random(seed)
         self.over = threading.Event()
+        self.calm_again = threading.Event()
+        self.ended = threading.Event()
         self.count = 0
         self.failed = None
         self.start()
@@ -54,9 +59,17 @@ class Faults(threading.Thread):
                 self.cluster.wait_until_up(timeout_s=SETTLE_S)
         except Exception as e:
             self.failed = f"a fault could not be undone: {e!r}"
+        self.calm_again.set()
+        self.ended.wait()
+
+    def calm(self):
+        """Waits until every broker runs."""
+        self.over.set()
+        self.calm_again.wait()
 
     def end(self):
         self.over.set()
+        self.ended.set()
         self.join()
 
 
@@ -74,13 +87,13 @@ def main():
             churn = share_groups.Churn(cluster, args.members, args.per_second, args.seed, replicas=3,
                                         leaders_change=not args.no_faults)
             faults = None if args.no_faults else Faults(cluster, args.seed)
-            end_faults = faults.end if faults else lambda: None
             try:
-                churn.run(args.minutes * 60, settle_s=SETTLE_S, calm=end_faults)
+                churn.run(args.minutes * 60, settle_s=SETTLE_S, calm=faults.calm if faults else lambda: None)
+                found = churn.complaints() + ([faults.failed] if faults and faults.failed else [])
+                print(f"{faults.count if faults else 0} faults of brokers; {churn.summary()}")
             finally:
-                end_faults()
-            found = churn.complaints() + ([faults.failed] if faults and faults.failed else [])
-            print(f"{faults.count if faults else 0} faults of brokers; {churn.summary()}")
+                if faults:
+                    faults.end()
             support.end_soak(found, args.seed)
     except (unittest.SkipTest, kafka.Unavailable) as e:
         sys.exit(f"soak_share.py: {e}")
