@@ -141,7 +141,10 @@ mod tests {
         // SAFETY: messages of the array, which lives.
         unsafe {
             let message = array.get(1);
-            assert_eq!(((*message).err, (*message).partition, (*message).offset), (ErrorCode::L_BAD_MSG.0, 3, 8));
+            assert_eq!(
+                ((*message).err, (*message).partition, (*message).offset),
+                (ErrorCode::L_BAD_MSG.0, 3, 8)
+            );
             assert!(std::ptr::eq((*message).rkt.cast(), Arc::as_ptr(&topic)));
             rd_kafka_message_destroy(message);
             let text = CStr::from_ptr(rd_kafka_message_errstr(message));
