@@ -10,23 +10,23 @@ use ottla_core::event::AcknowledgementResult;
 use parking_lot::Mutex;
 
 /// Receives results.
-pub type Receiver = Arc<dyn Fn(&AcknowledgementResult) + Send + Sync>;
+pub(crate) type Receiver = Arc<dyn Fn(&AcknowledgementResult) + Send + Sync>;
 
 static RECEIVERS: LazyLock<Mutex<HashMap<u64, Receiver>>> = LazyLock::new(Mutex::default);
 
 /// Adds the receiver of a share consumer's results.
-pub fn add(consumer: u64, receiver: Receiver) {
+pub(crate) fn add(consumer: u64, receiver: Receiver) {
     RECEIVERS.lock().insert(consumer, receiver);
 }
 
 /// Removes the receiver of a share consumer's results.
-pub fn remove(consumer: u64) {
+pub(crate) fn remove(consumer: u64) {
     let removed = RECEIVERS.lock().remove(&consumer);
     drop(removed);
 }
 
 /// Passes a result to its receiver, if there is one.
-pub fn receive(result: &AcknowledgementResult) {
+pub(crate) fn receive(result: &AcknowledgementResult) {
     let receiver = RECEIVERS.lock().get(&result.consumer).cloned();
     if let Some(receiver) = receiver {
         receiver(result);

@@ -76,11 +76,10 @@ exports! {
 
     /// Ends the present or the next wait of a poll.
     fn rd_kafka_share_wakeup(rkshare: Option<&ShareHandle>) -> ErrorCode, or ErrorCode::L_STATE; {
-        ffi::code_of(client_of(rkshare).and_then(|rk| {
+        ffi::code_of(client_of(rkshare).map(|rk| {
             if let Some(state) = share_state(rk) {
                 state.wake();
             }
-            Ok(())
         }))
     }
 
