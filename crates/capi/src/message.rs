@@ -308,7 +308,17 @@ impl Message {
     ) -> Message {
         let no_block = std::ptr::null();
         // SAFETY: by the caller's promise.
-        unsafe { Self::consumed(record, partition, broker_id, topic, Place::Array, no_block, delivery_count) }
+        unsafe {
+            Self::consumed(
+                record,
+                partition,
+                broker_id,
+                topic,
+                Place::Array,
+                no_block,
+                delivery_count,
+            )
+        }
     }
 
     /// # Safety

@@ -12,7 +12,11 @@ use crate::message::Message;
 fn type_of(number: i32) -> Result<AcknowledgeType, Error> {
     AcknowledgeType::from_number(number)
         .filter(|ty| *ty != AcknowledgeType::Renew)
-        .ok_or_else(|| Error::invalid_arg(format!("{number} is no type of acknowledgement: 1 accept, 2 release, 3 reject")))
+        .ok_or_else(|| {
+            Error::invalid_arg(format!(
+                "{number} is no type of acknowledgement: 1 accept, 2 release, 3 reject"
+            ))
+        })
 }
 
 /// Acknowledges the record of a message.

@@ -33,10 +33,11 @@ const SHELLS_KEPT: usize = 8;
 const CLOSE_LOOK: Duration = Duration::from_millis(5);
 
 fn create(conf: ConfHandle) -> Result<Arc<ShareHandle>, Error> {
-    let (handle, consumer) = client::create_with(ClientKind::ShareConsumer, conf, |settings, topic_settings, hooks| {
-        let consumer = ShareConsumer::new(settings, topic_settings, hooks)?;
-        Ok((consumer.client().clone(), consumer))
-    })?;
+    let (handle, consumer) =
+        client::create_with(ClientKind::ShareConsumer, conf, |settings, topic_settings, hooks| {
+            let consumer = ShareConsumer::new(settings, topic_settings, hooks)?;
+            Ok((consumer.client().clone(), consumer))
+        })?;
     Ok(ShareHandle::new(handle, consumer))
 }
 

@@ -46,7 +46,10 @@ impl<T> Gate<T> {
     #[inline]
     pub fn enter(&self) -> Result<Inside<'_, T>, Error> {
         let own = thread_id();
-        match self.owner.compare_exchange(FREE, own, Ordering::Acquire, Ordering::Relaxed) {
+        match self
+            .owner
+            .compare_exchange(FREE, own, Ordering::Acquire, Ordering::Relaxed)
+        {
             Ok(_) => Ok(Inside(self)),
             Err(other) => Err(refusal(own, other)),
         }
@@ -59,9 +62,8 @@ fn refusal(own: u64, other: u64) -> Error {
         let text = "A callback that a call of the share consumer serves cannot call the share consumer";
         return Error::new(ErrorCode::L_STATE, text);
     }
-    let text = format!(
-        "One thread at a time can use a share consumer: thread {other} is in a call, this is thread {own}"
-    );
+    let text =
+        format!("One thread at a time can use a share consumer: thread {other} is in a call, this is thread {own}");
     Error::new(ErrorCode::L_CONFLICT, text)
 }
 
