@@ -1,5 +1,6 @@
 //! The phases of a world: faults, and then none, while everything must settle, work and end.
 
+use crate::check::Logs;
 use crate::event::WorldEvent;
 use crate::faults::Faults;
 use crate::faults::heal;
@@ -208,12 +209,26 @@ fn finish(world: &mut World) {
         compare_chain(world);
     } else if world.plan.application.is_none() {
         match read_logs(&world.cluster) {
-            Ok(logs) => world.check.compare_with_logs(&logs),
+            Ok(logs) => {
+                world.check.compare_with_logs(&logs);
+                compare_share_groups(world, &logs);
+            }
             Err(what) => world.check.violate(what),
         }
     }
     check_nothing_is_left(world);
     enter(world, Phase::Over);
+}
+
+/// Compares the records that applications of share groups have seen with the logs.
+fn compare_share_groups(world: &mut World, logs: &Logs) {
+    for ((topic, partition), log) in logs {
+        if let Some(id) = world.cluster.topic_id(topic) {
+            let at = |offset| log.at(offset).map(|logged| logged.found.id);
+            let result = world.check.share.compare_with_log(id, *partition, at);
+            world.check.expect(result);
+        }
+    }
 }
 
 fn check_nothing_is_left(world: &mut World) {

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use ottla_core::connection::ConnId;
+use ottla_mock::{DeliveryState, SharePartitionView};
 use ottla_protocol::api::share_acknowledge::ShareAcknowledgeRequest;
 use ottla_protocol::api::share_fetch::ShareFetchRequest;
 use ottla_protocol::api::share_group_heartbeat::ShareGroupHeartbeatRequest;
@@ -250,10 +251,23 @@ fn unprocessed(world: &World, group: &str) -> Option<String> {
                 .watermarks(topic, partition)
                 .map_or(0, |m| m.high_watermark);
             let view = world.cluster.share_partition_view(group, topic, partition);
-            if view.as_ref().is_none_or(|view| view.start_offset < end) {
+            if view.as_ref().is_none_or(|view| !is_processed(view, end)) {
                 return Some(format!("{group}: {topic} [{partition}] ends at {end} and is {view:?}"));
             }
         }
     }
     None
+}
+
+/// Returns true when no record up to `end` is delivered again. The start offset follows with the next change.
+fn is_processed(view: &SharePartitionView, end: i64) -> bool {
+    let mut next = view.start_offset;
+    for records in &view.records {
+        let is_terminal = matches!(records.state, DeliveryState::Acknowledged | DeliveryState::Archived);
+        if !is_terminal || records.first_offset > next {
+            break;
+        }
+        next = next.max(records.last_offset + 1);
+    }
+    view.start_offset >= 0 && next >= end
 }

@@ -93,6 +93,20 @@ impl Partition {
         true
     }
 
+    /// Forgets a record that was delivered again: its acquisition has ended.
+    fn forget(&mut self, offset: i64) {
+        let Some(index) = self.index(offset) else { return };
+        if self.states.is_empty() {
+            self.states = vec![RecordState::Unacknowledged; self.records];
+        }
+        if let Some(state) = self.states.get_mut(index) {
+            if *state == RecordState::Unacknowledged {
+                self.unacknowledged -= 1;
+            }
+            *state = RecordState::Committed;
+        }
+    }
+
     /// Takes the acknowledgements that are not committed. `rest` is the type of the records without one.
     fn take(&mut self, rest: Option<AcknowledgeType>) -> Option<PartitionAcknowledgements> {
         let mut ranges: Vec<AcknowledgedRange> = Vec::new();
@@ -168,6 +182,17 @@ pub struct Delivered {
 impl Delivered {
     /// Adds the records of a batch.
     pub fn add(&mut self, batch: &ShareBatch) {
+        for acquired in batch.partitions() {
+            // Renewed records are kept over polls; their locks may have run out.
+            let is_same =
+                |p: &&mut Partition| p.topic_id == acquired.topic_id() && p.tp.partition == acquired.partition();
+            for partition in self.partitions.iter_mut().filter(is_same) {
+                let offsets = acquired.ranges().iter().flat_map(|r| r.offsets.first..=r.offsets.last);
+                offsets.for_each(|offset| partition.forget(offset));
+            }
+        }
+        self.partitions.retain(|p| !p.is_committed());
+        self.last = 0;
         let acquired = batch.partitions().iter().filter(|p| !p.is_empty());
         self.partitions
             .extend(acquired.map(|p| Partition::new(batch.session(), p)));
@@ -180,7 +205,7 @@ impl Delivered {
     pub fn acknowledge(&mut self, topic: &str, partition: i32, offset: i64, ty: AcknowledgeType) -> Result<(), Error> {
         let is_it = |p: &Partition| p.tp.partition == partition && &*p.tp.topic == topic;
         if !self.partitions.get(self.last).is_some_and(is_it) {
-            self.last = self.partitions.iter().position(is_it).unwrap_or(usize::MAX);
+            self.last = self.partitions.iter().rposition(is_it).unwrap_or(usize::MAX);
         }
         let acknowledged = self
             .partitions

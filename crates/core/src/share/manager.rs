@@ -212,15 +212,20 @@ impl ShareConsumer {
             wake = earliest(wake, self.coordinator.wake(ctx.now));
         }
         wake = earliest(wake, self.member.wake().filter(later));
-        if !self.member.is_inactive() {
+        if self.watches_polls() {
             wake = earliest(wake, Some(self.poll_watch.next_check()));
         }
         earliest(wake, self.poll_closing(ctx))
     }
 
+    /// Returns whether the application must poll within `max.poll.interval.ms`.
+    fn watches_polls(&self) -> bool {
+        !self.member.is_inactive() && self.closing.is_none()
+    }
+
     /// Leaves the group when the application exceeds `max.poll.interval.ms`; joins again when it polls.
     fn check_poll_interval(&mut self, ctx: &mut Ctx<'_>) {
-        if self.member.is_inactive() || self.closing.is_some() || !self.poll_watch.is_due(ctx.now) {
+        if !self.watches_polls() || !self.poll_watch.is_due(ctx.now) {
             return;
         }
         let activity = self.shared.queue().activity();

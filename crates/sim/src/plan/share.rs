@@ -210,6 +210,7 @@ impl ShareMemberPlan {
         };
         let mut settings = Settings::new();
         draw_client_settings(c, &mut settings);
+        settings.retain(|(name, _)| name != "socket.max.fails");
         let mut set = |name: &str, value: String| settings.push((name.to_owned(), value));
         set("group.id", group.clone());
         set("max.poll.interval.ms", max_poll_ms.to_string());
@@ -226,9 +227,6 @@ impl ShareMemberPlan {
             let bytes = c.spread(1000, 100_000).to_string();
             set("fetch.max.bytes", bytes.clone());
             set("message.max.bytes", bytes);
-        }
-        if c.hit(0.1) {
-            set("queued.max.messages.kbytes", c.spread(1, 1000).to_string());
         }
         ShareMemberPlan {
             group,

@@ -510,7 +510,7 @@ fn add_loop_client(world: &mut World, conf: Conf, kind: ClientKind) -> usize {
         rebalance_event: kind == ClientKind::Consumer,
         limits: match kind {
             ClientKind::Producer => Limits::idempotent(),
-            ClientKind::Consumer => Limits::default(),
+            ClientKind::Consumer | ClientKind::ShareConsumer => Limits::default(),
         },
         ..ClientSpec::new(kind, Vec::new())
     };

@@ -61,7 +61,7 @@ enum PendingCall {
 }
 
 /// A record to be processed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Work {
     topic: String,
     partition: i32,
@@ -332,11 +332,14 @@ impl ShareWorkload {
                     let result = world.check.share.on_seen(client, &seen, now_us);
                     world.check.expect(result);
                 }
-                self.work.push_back(Work {
+                let work = Work {
                     topic: partition.topic().name().to_owned(),
                     partition: partition.partition(),
                     offset: record.offset,
-                });
+                };
+                // It was delivered again after its lock had run out.
+                self.renewed.retain(|renewed| *renewed != work);
+                self.work.push_back(work);
             }
         }
         self.busy_until_us = world.now_us() + self.record_us(world);
@@ -426,6 +429,8 @@ impl ShareWorkload {
             }
             self.calls += 1;
             world.coverage.count("synchronous commits of share groups", 1);
+            // Batches that were fetched ahead wait meanwhile.
+            self.disturb(world, client);
             self.submit(world, client, &acknowledgements, Some(self.calls));
             let timeout_us = world.app_rng.spread(10_000, 60_000_000);
             let reply = Reply::new();

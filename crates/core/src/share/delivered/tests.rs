@@ -113,3 +113,20 @@ fn renewed_records_can_be_acknowledged_after_the_next_poll() {
     assert_eq!(ranges(&delivered.take(None)), [(0, 0, 0, AcknowledgeType::Accept)]);
     assert_eq!(delivered.unacknowledged(), 1);
 }
+
+#[test]
+fn a_renewed_record_that_is_delivered_again_replaces_the_earlier_delivery() {
+    let mut delivered = Delivered::default();
+    delivered.add(&batch(0, &[range(0, 1)]));
+    delivered.acknowledge("t", 0, 0, AcknowledgeType::Renew).unwrap();
+    delivered.acknowledge("t", 0, 1, AcknowledgeType::Renew).unwrap();
+    assert_eq!(ranges(&delivered.take(None)), [(0, 0, 1, AcknowledgeType::Renew)]);
+    delivered.add(&batch(0, &[range(1, 1)]));
+    assert_eq!(delivered.unacknowledged(), 1);
+    delivered.acknowledge("t", 0, 1, AcknowledgeType::Accept).unwrap();
+    assert_eq!(delivered.unacknowledged(), 0);
+    delivered.acknowledge("t", 0, 0, AcknowledgeType::Accept).unwrap();
+    let accept = AcknowledgeType::Accept;
+    assert_eq!(ranges(&delivered.take(None)), [(0, 0, 0, accept), (0, 1, 1, accept)]);
+    assert!(delivered.partitions.is_empty());
+}

@@ -322,14 +322,6 @@ impl ShareGroups {
         Ok(())
     }
 
-    /// Returns the number of records of a partition that are not done.
-    pub(crate) fn open_records(&self, partition: &SharePartitionId) -> usize {
-        let records = self.partitions.get(partition).into_iter().flat_map(BTreeMap::values);
-        records
-            .filter(|record| !record.is_done && record.was_acquired())
-            .count()
-    }
-
     /// Returns the clients of these member ids.
     pub(crate) fn clients_of(&self, member_ids: &[String]) -> BTreeSet<usize> {
         member_ids

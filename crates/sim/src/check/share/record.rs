@@ -33,10 +33,6 @@ pub(super) struct Record {
 }
 
 impl Record {
-    pub(super) fn was_acquired(&self) -> bool {
-        !self.acquisitions.is_empty()
-    }
-
     pub(super) fn on_unloaded(&mut self) {
         self.is_reloaded = true;
         self.acquisitions.iter_mut().for_each(|a| a.has_ended = true);
@@ -132,9 +128,6 @@ impl Record {
 
     /// Notes that an application sees the record.
     pub(super) fn see(&mut self, client: usize, delivery_count: i32) -> Result<(), String> {
-        if self.is_told_done {
-            return Err("a record is delivered whose acceptance or rejection was told as done".to_owned());
-        }
         let mut acquisitions = self.acquisitions.iter_mut().rev().filter(|a| a.client == client);
         match acquisitions.next() {
             None => Err("the client has not acquired the record".to_owned()),
@@ -151,7 +144,8 @@ impl Record {
 
     /// Records an acknowledgement of an application.
     pub(super) fn submit(&mut self, client: usize, ack: ShareAck) -> Result<(), String> {
-        if self.last_of(client).is_none_or(|a| !a.is_seen) {
+        // It may have been acquired again since.
+        if !self.acquisitions.iter().any(|a| a.client == client && a.is_seen) {
             return Err("the application has not seen the record".to_owned());
         }
         self.submitted.push((client, ack));

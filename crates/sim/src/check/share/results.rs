@@ -169,7 +169,7 @@ impl ShareGroups {
                 return Err(format!("client {client}: {tp} has two results in {results:?}"));
             }
             let codes: Vec<ErrorCode> = told.iter().filter(|(of, _)| of == tp).map(|(_, code)| *code).collect();
-            let timed_out = *code == ErrorCode::REQUEST_TIMED_OUT && is_late && open.contains(tp);
+            let timed_out = *code == ErrorCode::REQUEST_TIMED_OUT && is_late;
             let expected = codes.iter().find(|code| !code.is_ok()).or(codes.first());
             if expected != Some(code) && !timed_out {
                 return Err(format!(
