@@ -7,6 +7,7 @@ use crate::faults::heal;
 use crate::group_stability::{choose_leaver, groups_wait_for};
 use crate::logs::{read_logs, read_watermarks};
 use crate::share_wire::{count_share_events, share_groups_wait_for};
+use crate::share_writer::complete_share_transactions;
 use crate::start::{start_all_members, start_all_share_members};
 use crate::trace::trace;
 use crate::txn_check::{compare_chain, transactions_wait_for};
@@ -41,6 +42,7 @@ pub(crate) fn next_phase(faults: &mut Faults, world: &mut World) {
             }
             enter(world, Phase::Settling);
             start_all_members(world);
+            complete_share_transactions(world);
             start_all_share_members(world);
         }
         Phase::Settling => wait_for_apps(world, waited, Phase::Probing),

@@ -31,6 +31,8 @@ pub(crate) struct ShareMembers {
     seeds: SeededRng,
     rng: SeededRng,
     pub(crate) writer_rng: SeededRng,
+    /// The transactions that the world has written: the partition, the producer's id, and whether it was committed.
+    pub(crate) transactions: Vec<(i32, i64, bool)>,
     /// The number of records that the world has written itself.
     pub(crate) written: u32,
     /// Requests whose responses are observed, by client, connection and correlation id.
@@ -48,6 +50,7 @@ impl ShareMembers {
             seeds: SeededRng::of(seed, 91),
             rng: SeededRng::of(seed, 92),
             writer_rng: SeededRng::of(seed, 93),
+            transactions: Vec::new(),
             written: 0,
             pending: BTreeMap::new(),
             sessions: BTreeMap::new(),

@@ -52,9 +52,9 @@ pub(crate) fn write_share_records(world: &mut World) {
     let pause_us = rng.between(plan.every_us / 10, plan.every_us * 2);
     world.after_us(pause_us, WorldEvent::ShareWrite);
     let leader = world.cluster.partition_leader(SHARE_TOPIC, partition);
-    let Some(leader) = leader.filter(|leader| world.cluster.is_accepting(*leader)) else {
+    if leader.is_none_or(|leader| !world.cluster.is_accepting(leader)) {
         return;
-    };
+    }
     // Brokers with authentication accept markers from brokers only.
     if !is_transaction || world.sasl.exists() {
         return write_batch(world, partition, plan.records_max, None, false);
@@ -62,11 +62,31 @@ pub(crate) fn write_share_records(world: &mut World) {
     world.coverage.count("transactions for share groups", 1);
     let producer_id = FIRST_PRODUCER_ID + i64::from(world.share_members.written);
     write_batch(world, partition, plan.records_max, Some(producer_id), is_aborted);
+    world
+        .share_members
+        .transactions
+        .push((partition, producer_id, !is_aborted));
+    write_marker(world, partition, producer_id, !is_aborted);
+}
+
+/// Writes all markers again after the faults, as coordinators do: leaders may have lost them.
+pub(crate) fn complete_share_transactions(world: &mut World) {
+    for (partition, producer_id, is_committed) in std::mem::take(&mut world.share_members.transactions) {
+        write_marker(world, partition, producer_id, is_committed);
+    }
+}
+
+/// Writes the marker of a transaction, if the partition has a leader.
+fn write_marker(world: &mut World, partition: i32, producer_id: i64, is_committed: bool) {
+    let leader = world.cluster.partition_leader(SHARE_TOPIC, partition);
+    let Some(leader) = leader.filter(|leader| world.cluster.is_accepting(*leader)) else {
+        return;
+    };
     let request = WriteTxnMarkersRequest {
         markers: vec![WritableTxnMarker {
             producer_id,
             producer_epoch: 0,
-            transaction_result: !is_aborted,
+            transaction_result: is_committed,
             topics: vec![WritableTxnMarkerTopic {
                 name: SHARE_TOPIC.into(),
                 partition_indexes: vec![partition],

@@ -125,6 +125,18 @@ impl Waiting {
         taken
     }
 
+    /// Takes the acknowledgements of a partition that contain one of these offsets.
+    pub(super) fn take_overlapping(&mut self, id: PartitionId, offsets: &[OffsetRange]) -> Vec<AcknowledgementSet> {
+        let ranges = offsets.iter().map(|offsets| WireRange {
+            offsets: *offsets,
+            ty: GAP,
+        });
+        let other = AcknowledgementSet::of_client(id, TopicPartition::new("", id.1), ranges.collect());
+        let (taken, rest) = self.0.drain(..).partition(|set| set.overlaps(&other));
+        self.0 = rest;
+        taken.into()
+    }
+
     pub(super) fn take_all(&mut self) -> Vec<AcknowledgementSet> {
         self.0.drain(..).collect()
     }

@@ -568,10 +568,14 @@ impl Sessions {
             return None;
         }
         let session = self.sessions.get_mut(&node)?;
+        // Their locks have run out. The broker would apply them to the new acquisition, which the application has not seen.
+        let offsets = batch_builder::offsets(&data.acquired_records);
+        for set in session.waiting.take_overlapping(id, &offsets) {
+            self.results.report(set, ErrorCode::INVALID_RECORD_STATE);
+        }
         let Some(assigned) = self.assigned.get_mut(&id) else {
             // The partition was revoked while the request was in flight.
             let tp = TopicPartition::new(Arc::from(id.0.to_string()), id.1);
-            let offsets = batch_builder::offsets(&data.acquired_records);
             session.waiting.push(AcknowledgementSet::release(id, tp, offsets));
             return None;
         };

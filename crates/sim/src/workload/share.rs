@@ -430,7 +430,7 @@ impl ShareWorkload {
             self.calls += 1;
             world.coverage.count("synchronous commits of share groups", 1);
             // Batches that were fetched ahead wait meanwhile.
-            self.disturb(world, client);
+            world.check.share.on_disturbed(client, u64::MAX);
             self.submit(world, client, &acknowledgements, Some(self.calls));
             let timeout_us = world.app_rng.spread(10_000, 60_000_000);
             let reply = Reply::new();
@@ -485,6 +485,7 @@ impl ShareWorkload {
             },
             PendingCall::Commit(reply, call, by_us) => match reply.try_take() {
                 Some(Ok(results)) => {
+                    self.disturb(world, client);
                     trace!(world.trace, "c{client} app receives {results:?} of commit {call}");
                     self.take_events(world, client);
                     if world.canary.active() != Some(Canary::LostAcknowledgement) {

@@ -144,3 +144,16 @@ fn results_become_events_only_on_request_and_never_for_the_clients_own() {
     assert_eq!(result.offsets, [OffsetRange { first: 4, last: 5 }]);
     assert_eq!(result.error, ErrorCode::INVALID_RECORD_STATE);
 }
+
+#[test]
+fn take_overlapping_takes_the_acknowledgements_of_records_that_were_acquired_again() {
+    let mut waiting = Waiting::default();
+    waiting.push(set(0, &[range(0, 9, 1), range(20, 29, 2)]));
+    waiting.push(set(0, &[range(10, 19, 1)]));
+    waiting.push(set(1, &[range(20, 29, 1)]));
+    let offsets = |first, last| [OffsetRange { first, last }];
+    assert!(waiting.take_overlapping((TOPIC, 0), &offsets(30, 40)).is_empty());
+    let taken = waiting.take_overlapping((TOPIC, 0), &offsets(25, 40));
+    assert_eq!(taken.iter().map(|s| s.ranges.len()).collect::<Vec<_>>(), [2]);
+    assert_eq!(waiting.iter().map(|s| s.id.1).collect::<Vec<_>>(), [0, 1]);
+}

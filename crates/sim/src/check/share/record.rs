@@ -24,6 +24,8 @@ pub(super) struct Record {
     is_reloaded: bool,
     /// Accepted, rejected or archived.
     pub(super) is_done: bool,
+    /// Archived when a lock ran out: the leader does so even if it cannot write it.
+    is_archived_by_limit: bool,
     /// An application was told that its acceptance or rejection has succeeded.
     pub(super) is_told_done: bool,
     /// The acknowledgements of applications that the leader does not have, as far as this is known.
@@ -36,6 +38,7 @@ impl Record {
     pub(super) fn on_unloaded(&mut self) {
         self.is_reloaded = true;
         self.acquisitions.iter_mut().for_each(|a| a.has_ended = true);
+        self.is_done &= !std::mem::take(&mut self.is_archived_by_limit);
     }
 
     fn current(&mut self) -> Option<&mut Acquisition> {
@@ -104,6 +107,7 @@ impl Record {
     pub(super) fn archive(&mut self, cause: ArchiveCause) -> Result<(), String> {
         // Before the start of the log: only this leader knows.
         self.is_done |= cause != ArchiveCause::LogStart;
+        self.is_archived_by_limit = cause == ArchiveCause::DeliveryCountLimit;
         Ok(())
     }
 
@@ -152,10 +156,26 @@ impl Record {
         Ok(())
     }
 
-    /// Takes an acknowledgement that the leader has had since the application made it.
-    pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, since_us: u64) -> bool {
+    fn position_applied(&self, client: usize, ack: ShareAck, since_us: u64) -> Option<usize> {
         let mut applied = self.applied.iter();
-        let at = applied.position(|(c, a, at_us)| (*c, *a) == (client, ack) && *at_us >= since_us);
-        at.map(|at| self.applied.remove(at)).is_some()
+        applied.position(|(c, a, at_us)| (*c, *a) == (client, ack) && *at_us >= since_us)
+    }
+
+    /// Returns true when the leader has had an acknowledgement since the application made it, and no result was told.
+    pub(super) fn is_applied(&self, client: usize, ack: ShareAck, since_us: u64) -> bool {
+        self.position_applied(client, ack, since_us).is_some()
+    }
+
+    /// Notes that the result of an acknowledgement was told.
+    pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, since_us: u64) {
+        if let Some(at) = self.position_applied(client, ack, since_us) {
+            self.applied.remove(at);
+        }
+    }
+
+    /// Returns true when a client has received the record several times.
+    pub(super) fn was_received_again(&self, client: usize) -> bool {
+        let received = |a: &&Acquisition| a.client == client && a.received.is_some();
+        self.acquisitions.iter().filter(received).count() > 1
     }
 }

@@ -95,6 +95,23 @@ impl ShareGroups {
         Ok(())
     }
 
+    /// Returns the acknowledgements that a result is for. Of several for the same offsets, those in the state that the result
+    /// tells: results of acknowledgements that are not sent overtake those of others.
+    fn answered(&self, client: usize, tp: &TopicPartition, offsets: &[OffsetRange], code: ErrorCode) -> Option<usize> {
+        let all = &self.members.get(&client)?.outstanding;
+        let is_it = |o: &Outstanding| o.tp == *tp && o.offsets == offsets;
+        let agrees = |o: &Outstanding| {
+            let records = self.partitions.get(&o.partition);
+            let is_applied = o.acks.iter().any(|(offset, ack)| {
+                let record = records.and_then(|records| records.get(offset));
+                record.is_some_and(|record| record.is_applied(client, *ack, o.at_us))
+            });
+            is_applied == code.is_ok()
+        };
+        let agreeing = all.iter().position(|o| is_it(o) && agrees(o));
+        agreeing.or_else(|| all.iter().position(is_it))
+    }
+
     /// Checks a result that an application is told. `log_start` returns the start of a log, `None` for a topic that is gone.
     pub(crate) fn on_result(
         &mut self,
@@ -102,13 +119,12 @@ impl ShareGroups {
         (tp, offsets, code): (&TopicPartition, &[OffsetRange], ErrorCode),
         log_start: impl Fn(&SharePartitionId) -> Option<i64>,
     ) -> Result<(), String> {
-        let member = self.member(client);
-        let mut outstanding = member.outstanding.iter();
-        let Some(at) = outstanding.position(|o| o.tp == *tp && o.offsets == offsets) else {
+        let Some(at) = self.answered(client, tp, offsets, code) else {
             return Err(format!(
                 "client {client} tells a result without an acknowledgement: {tp} {offsets:?}: {code:?}"
             ));
         };
+        let member = self.member(client);
         let found = member.outstanding.remove(at);
         if let Some(call) = found.call {
             member.told.entry(call).or_default().push((tp.clone(), code));
@@ -121,13 +137,16 @@ impl ShareGroups {
             let Some(record) = records.and_then(|records| records.get_mut(&offset)) else {
                 continue;
             };
-            let is_applied = record.take_applied(client, ack, found.at_us);
+            let is_applied = record.is_applied(client, ack, found.at_us);
             let context = || {
                 format!(
                     "client {client} tells {code:?} for {ack:?} of {tp} @ {offset} of {}",
                     found.at_us
                 )
             };
+            if code.is_ok() || is_unknown {
+                record.take_applied(client, ack, found.at_us);
+            }
             match code.is_ok() {
                 true => {
                     // Brokers accept acknowledgements of records that have left the share partition.
