@@ -291,6 +291,9 @@ impl ShareWorkload {
             }
             false => lost_us > received_us && world.now_us() > lost_us + 100_000,
         };
+        if world.canary.is(Canary::LateBatch) && lost_us >= received_us {
+            self.kept = None;
+        }
         if let Some(batch) = self.kept.take_if(|_| is_late) {
             self.on_batch(world, client, &batch);
         }
@@ -696,6 +699,10 @@ impl Application for ShareWorkload {
         };
         if self.stalled_until_us > world.now_us() && !Self::is_calm(world) {
             return Some(self.stalled_until_us - world.now_us());
+        }
+        if world.phase == Phase::Quiet {
+            // It polls once in a second.
+            world.check.share.on_disturbed(client, u64::MAX);
         }
         self.deliver_kept(world, client);
         self.check_close(world, client);

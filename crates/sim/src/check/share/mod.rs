@@ -225,7 +225,12 @@ impl ShareGroups {
                 counts.expired += 1;
                 let client = client_of()?;
                 let ended = record.end(client, at_us)?;
-                self.on_expired(client, ended, at_us)
+                // Applications see no offsets without a record.
+                let is_own = self.own_topic == Some(event.topic_id);
+                match is_own && !self.written.contains_key(&(event.partition, offset)) {
+                    true => Ok(()),
+                    false => self.on_expired(client, ended, at_us),
+                }
             }
             ShareChange::SessionEnded { .. } => {
                 counts.sessions_ended += 1;

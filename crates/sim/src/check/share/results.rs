@@ -108,7 +108,11 @@ impl ShareGroups {
             });
             is_applied == code.is_ok()
         };
-        let agreeing = all.iter().position(|o| is_it(o) && agrees(o));
+        let agreeing = match code.is_ok() {
+            // An acknowledgement without an answer may be followed by another one for the next acquisition.
+            true => all.iter().rposition(|o| is_it(o) && agrees(o)),
+            false => all.iter().position(|o| is_it(o) && agrees(o)),
+        };
         agreeing.or_else(|| all.iter().position(is_it))
     }
 
