@@ -196,8 +196,8 @@ impl ShareWorkload {
                 .watermarks(topic, *partition)
                 .map(|marks| marks.log_start_offset)
         };
-        let told = (&result.tp, result.offsets.as_slice(), result.error);
-        let checked = world.check.share.on_result(client, told, log_start);
+        let reported = (&result.tp, result.offsets.as_slice(), result.error);
+        let checked = world.check.share.on_result(client, reported, log_start);
         world.check.expect(checked);
     }
 
@@ -593,7 +593,7 @@ impl ShareWorkload {
                     .count("closings of share members that time out", u64::from(result.is_err()));
                 self.take_events(world, client);
                 if let Some(what) = world.check.share.waiting_for(client) {
-                    let what = format!("client {client} is closed, and no result is told for {what}");
+                    let what = format!("client {client} is closed, and no result is reported for {what}");
                     world.check.violate(what);
                 }
                 world.shared(client).send(Command::Terminate);
