@@ -57,7 +57,7 @@
 //! `workload::share`): members process records at once or slowly, stall, accept, release, reject and renew, commit, leave,
 //! crash and return. The world itself writes transactions and compacted batches for them (`share_writer`).
 //! `check::share` compares what leaders report about records, what clients send and receive, and what applications see and
-//! are told.
+//! are reported.
 //!
 //! # Worlds of applications
 //!

@@ -14,7 +14,7 @@ use crate::error::{Error, ErrorCode};
 use crate::event::ShareBatch;
 use crate::sys::Instant;
 
-/// Mode of acknowledgement (`share.acknowledgement.mode`).
+/// The acknowledgement mode (`share.acknowledgement.mode`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// The next poll or commit accepts the records of the last poll.

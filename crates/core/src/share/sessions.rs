@@ -737,9 +737,11 @@ struct Plan {
 
 impl Plan {
     /// Returns the time for which a broker may wait for records. A slow application asks one broker at a time, so that each
-    /// one waits for a part of the time only.
+    /// one waits for a part of the time only. A batch ahead is not waited for: acknowledgements of the batch before would wait
+    /// behind the request, while its locks keep other members from the records.
     fn max_wait_ms(&self, settings: &Settings) -> u32 {
         match self.is_fast {
+            _ if !self.is_waited_for => 0,
             true => settings.wait_max_ms,
             false => settings.wait_max_ms / u32::try_from(self.brokers.max(1)).unwrap_or(u32::MAX),
         }

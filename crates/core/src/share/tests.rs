@@ -132,6 +132,29 @@ fn nothing_is_fetched_for_an_application_that_does_not_poll() {
 }
 
 #[test]
+fn batch_ahead_is_fetched_for_a_fast_application_without_waiting() {
+    let (mut w, mut app) = world_of(
+        &[("max.poll.records", "1"), ("share.acquire.mode", "record_limit")],
+        &[1],
+    );
+    w.append_values("t", 0, &["a", "b", "c"]);
+    assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 1)]);
+    w.drain::<ShareFetchRequest>();
+    app.busy_us = Some(1000);
+    assert_eq!(app.poll(&mut w, 1000), [row(0, 1, "b", 1)]);
+    let (_, waited_for) = w.next::<ShareFetchRequest>().unwrap();
+    assert_eq!(waited_for.max_wait_ms, 500);
+    w.run_ms(1);
+    let (_, ahead) = w.next::<ShareFetchRequest>().unwrap();
+    assert_eq!(ahead.max_wait_ms, 0);
+    assert!(
+        ahead.topics.is_empty(),
+        "the application has not acknowledged its record"
+    );
+    assert_eq!(app.poll(&mut w, 0), [row(0, 2, "c", 1)]);
+}
+
+#[test]
 fn lost_session_fails_its_acknowledgements_and_opens_again() {
     let (mut w, mut app) = world();
     w.append_values("t", 0, &["a"]);

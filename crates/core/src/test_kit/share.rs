@@ -16,6 +16,8 @@ use crate::types::ClientKind;
 #[derive(Debug, Default)]
 pub(crate) struct ShareApplication {
     pub(crate) delivered: Delivered,
+    /// The processing time that the next polls report.
+    pub(crate) busy_us: Option<u64>,
 }
 
 /// A record as (partition, offset, value, delivery count).
@@ -30,7 +32,7 @@ impl ShareApplication {
         w.send(core::Command::Share(Command::Poll {
             acknowledgements,
             wait_until,
-            busy_us: None,
+            busy_us: self.busy_us,
         }));
         let mut batch = batch.or_else(|| take_batch(w));
         w.run_until(longest_ms, |w| {

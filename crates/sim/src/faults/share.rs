@@ -9,6 +9,7 @@ use crate::event::{FaultEvent, WorldEvent};
 use crate::faults::brokers::move_leader;
 use crate::faults::groups::{block_coordinator_of, end_coordinator_error, move_coordinator_of};
 use crate::faults::requests::{push_delay_on, push_disconnect_on, push_errors, throttle_api};
+use crate::faults::topics::add_replicas;
 use crate::plan::{SHARE_TOPIC, ShareFault};
 use crate::trace::trace;
 use crate::world::World;
@@ -132,4 +133,5 @@ pub(super) fn heal_share_groups(world: &mut World) {
         end_state_error(world, &group);
     }
     end_session_limit(world);
+    add_replicas(world, SHARE_TOPIC);
 }

@@ -196,8 +196,8 @@ impl ShareWorkload {
                 .watermarks(topic, *partition)
                 .map(|marks| marks.log_start_offset)
         };
-        let told = (&result.tp, result.offsets.as_slice(), result.error);
-        let checked = world.check.share.on_result(client, told, log_start);
+        let reported = (&result.tp, result.offsets.as_slice(), result.error);
+        let checked = world.check.share.on_result(client, reported, log_start);
         world.check.expect(checked);
     }
 
@@ -291,6 +291,9 @@ impl ShareWorkload {
             }
             false => lost_us > received_us && world.now_us() > lost_us + 100_000,
         };
+        if world.canary.is(Canary::LateBatch) && lost_us >= received_us {
+            self.kept = None;
+        }
         if let Some(batch) = self.kept.take_if(|_| is_late) {
             self.on_batch(world, client, &batch);
         }
@@ -590,7 +593,7 @@ impl ShareWorkload {
                     .count("closings of share members that time out", u64::from(result.is_err()));
                 self.take_events(world, client);
                 if let Some(what) = world.check.share.waiting_for(client) {
-                    let what = format!("client {client} is closed, and no result is told for {what}");
+                    let what = format!("client {client} is closed, and no result is reported for {what}");
                     world.check.violate(what);
                 }
                 world.shared(client).send(Command::Terminate);
@@ -696,6 +699,10 @@ impl Application for ShareWorkload {
         };
         if self.stalled_until_us > world.now_us() && !Self::is_calm(world) {
             return Some(self.stalled_until_us - world.now_us());
+        }
+        if world.phase == Phase::Quiet {
+            // It polls once in a second.
+            world.check.share.on_disturbed(client, u64::MAX);
         }
         self.deliver_kept(world, client);
         self.check_close(world, client);

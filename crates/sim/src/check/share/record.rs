@@ -2,7 +2,7 @@
 
 use ottla_mock::ArchiveCause;
 
-use super::ShareAck;
+use super::vocabulary::ShareAck;
 
 /// The acquisition of a record by a client.
 #[derive(Debug, Clone, Copy)]
@@ -26,11 +26,11 @@ pub(super) struct Record {
     pub(super) is_done: bool,
     /// Archived when a lock ran out: the leader does so even if it cannot write it.
     is_archived_by_limit: bool,
-    /// An application was told that its acceptance or rejection has succeeded.
-    pub(super) is_told_done: bool,
+    /// An application learned that its acceptance or rejection has succeeded.
+    pub(super) is_reported_done: bool,
     /// The acknowledgements of applications that the leader does not have, as far as this is known.
     submitted: Vec<(usize, ShareAck)>,
-    /// The acknowledgements that the leader has, and whose result was not told.
+    /// The acknowledgements that the leader has, and whose result was not reported.
     pub(super) applied: Vec<(usize, ShareAck, u64)>,
 }
 
@@ -46,7 +46,7 @@ impl Record {
     }
 
     pub(super) fn acquire(&mut self, client: usize, delivery_count: i32, limit: i32, at_us: u64) -> Result<(), String> {
-        if self.is_done || self.is_told_done {
+        if self.is_done || self.is_reported_done {
             return Err("a record is delivered again that was accepted, rejected or archived".to_owned());
         }
         if let Some(holder) = self.current() {
@@ -161,12 +161,12 @@ impl Record {
         applied.position(|(c, a, at_us)| (*c, *a) == (client, ack) && *at_us >= since_us)
     }
 
-    /// Returns true when the leader has had an acknowledgement since the application made it, and no result was told.
+    /// Returns true when the leader has had an acknowledgement since the application made it, and no result was reported.
     pub(super) fn is_applied(&self, client: usize, ack: ShareAck, since_us: u64) -> bool {
         self.position_applied(client, ack, since_us).is_some()
     }
 
-    /// Notes that the result of an acknowledgement was told.
+    /// Notes that the result of an acknowledgement was reported.
     pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, since_us: u64) {
         if let Some(at) = self.position_applied(client, ack, since_us) {
             self.applied.remove(at);

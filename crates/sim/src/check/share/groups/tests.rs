@@ -1,9 +1,8 @@
 //! Share groups: each check detects its violation.
 
-use ottla_core::error::ErrorCode;
-use ottla_core::event::{OffsetRange, ShareSessionId};
-use ottla_core::share::{AcknowledgeType, AcknowledgedRange, PartitionAcknowledgements};
-use ottla_core::types::{NodeId, TopicPartition};
+use ottla_core::event::ShareSessionId;
+use ottla_core::share::{AcknowledgeType, AcknowledgedRange};
+use ottla_core::types::NodeId;
 use ottla_mock::Time;
 
 use super::*;
@@ -92,7 +91,7 @@ fn groups_after_accept() -> ShareGroups {
     groups
 }
 
-fn tell(groups: &mut ShareGroups, code: ErrorCode) -> Result<(), String> {
+fn report(groups: &mut ShareGroups, code: ErrorCode) -> Result<(), String> {
     let offsets = [OffsetRange { first: 0, last: 2 }];
     groups.on_result(1, (&TopicPartition::new("t", 0), &offsets, code), |_| Some(0))
 }
@@ -102,23 +101,23 @@ fn results_are_those_of_the_leader() {
     let accepted = || ShareChange::Accepted { member: "a".into() };
     let mut groups = groups_after_accept();
     groups.on_event(&event(50, (0, 2), accepted())).unwrap();
-    tell(&mut groups, ErrorCode::NO_ERROR).unwrap();
-    assert!(tell(&mut groups, ErrorCode::NO_ERROR).is_err(), "told twice");
+    report(&mut groups, ErrorCode::NO_ERROR).unwrap();
+    assert!(report(&mut groups, ErrorCode::NO_ERROR).is_err(), "reported twice");
     assert!(groups.on_event(&event(60, (0, 0), acquired("b", 2))).is_err());
 
     let mut groups = groups_after_accept();
     assert!(
-        tell(&mut groups, ErrorCode::NO_ERROR).is_err(),
+        report(&mut groups, ErrorCode::NO_ERROR).is_err(),
         "the leader has nothing"
     );
 
     let mut groups = groups_after_accept();
     groups.on_event(&event(50, (0, 2), accepted())).unwrap();
-    assert!(tell(&mut groups, ErrorCode::INVALID_RECORD_STATE).is_err());
+    assert!(report(&mut groups, ErrorCode::INVALID_RECORD_STATE).is_err());
 
     let mut groups = groups_after_accept();
     groups.on_event(&event(50, (0, 2), accepted())).unwrap();
-    tell(&mut groups, ErrorCode::L_TRANSPORT).unwrap();
+    report(&mut groups, ErrorCode::L_TRANSPORT).unwrap();
     assert_eq!(groups.take_counts().answers_lost, 3);
 }
 
