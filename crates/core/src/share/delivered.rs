@@ -175,7 +175,7 @@ fn extend(ranges: &mut Vec<AcknowledgedRange>, offset: i64, ty: AcknowledgeType)
 #[derive(Debug, Default)]
 pub struct Delivered {
     partitions: Vec<Partition>,
-    /// The partition of the last acknowledged record.
+    /// The partition of the last acknowledged record, if it is one.
     last: usize,
 }
 
@@ -192,7 +192,7 @@ impl Delivered {
             }
         }
         self.partitions.retain(|p| !p.is_committed());
-        self.last = 0;
+        self.last = usize::MAX;
         let acquired = batch.partitions().iter().filter(|p| !p.is_empty());
         self.partitions
             .extend(acquired.map(|p| Partition::new(batch.session(), p)));
@@ -236,14 +236,14 @@ impl Delivered {
     pub fn take(&mut self, rest: Option<AcknowledgeType>) -> Vec<PartitionAcknowledgements> {
         let taken = self.partitions.iter_mut().filter_map(|p| p.take(rest)).collect();
         self.partitions.retain(|p| !p.is_committed());
-        self.last = 0;
+        self.last = usize::MAX;
         taken
     }
 
     /// Forgets all records.
     pub fn clear(&mut self) {
         self.partitions.clear();
-        self.last = 0;
+        self.last = usize::MAX;
     }
 }
 

@@ -130,3 +130,26 @@ fn a_renewed_record_that_is_delivered_again_replaces_the_earlier_delivery() {
     assert_eq!(ranges(&delivered.take(None)), [(0, 0, 0, accept), (0, 1, 1, accept)]);
     assert!(delivered.partitions.is_empty());
 }
+
+#[test]
+fn the_latest_delivery_of_an_offset_is_acknowledged() {
+    let mut delivered = Delivered::default();
+    delivered.add(&batch(0, &[range(1, 1)]));
+    delivered.acknowledge("t", 0, 1, AcknowledgeType::Renew).unwrap();
+    delivered.take(None);
+    // The topic was deleted and created again.
+    let mut builder = AcquiredPartitionBuilder::default();
+    builder.push_range(range(1, 1), 1);
+    let partition = builder.finish(topic("t"), Uuid([2; 16]), 0, NodeId(1));
+    let waiting = WaitingBatches::default();
+    let partitions = partition.into_iter().collect();
+    delivered.add(&ShareBatch::new(
+        SESSION,
+        partitions,
+        Instant::ORIGIN,
+        Instant::NEVER,
+        &waiting,
+    ));
+    delivered.acknowledge("t", 0, 1, AcknowledgeType::Accept).unwrap();
+    assert_eq!(delivered.unacknowledged(), 0);
+}
