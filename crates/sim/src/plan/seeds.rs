@@ -16,6 +16,10 @@ const SASL_BLOCKS: [u64; 6] = [6, 10, 23, 28, 33, 38];
 const ADMIN_CYCLE: u64 = 53;
 const ADMIN_BLOCKS: [u64; 8] = [5, 8, 15, 22, 26, 31, 39, 48];
 
+/// Likewise, those with jobs.
+const JOBS_CYCLE: u64 = 47;
+const JOBS_BLOCKS: [u64; 8] = [5, 11, 14, 17, 20, 22, 23, 28];
+
 /// Returns the block of a seed.
 pub(crate) fn block_of(seed: u64) -> u64 {
     seed / SEEDS_A_BLOCK % BLOCKS
@@ -34,4 +38,9 @@ pub(crate) fn has_sasl(seed: u64) -> bool {
 /// Returns true for seeds of worlds with admin calls.
 pub(crate) fn has_admin(seed: u64) -> bool {
     ADMIN_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % ADMIN_CYCLE))
+}
+
+/// Returns true for seeds of worlds in which clients hand out jobs.
+pub(crate) fn has_jobs(seed: u64) -> bool {
+    JOBS_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % JOBS_CYCLE))
 }

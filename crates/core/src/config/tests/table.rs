@@ -11,6 +11,7 @@ use crate::config::value::Value;
 const OWN: &[&str] = &[
     "ssl.certificate.refresh.interval.ms",
     "ssl.certificate.refresh.reconnect.ms",
+    "worker.threads",
     "test.mock.ssl",
     "test.mock.ssl.certificate.location",
     "test.mock.ssl.key.location",
