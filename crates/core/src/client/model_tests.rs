@@ -38,7 +38,7 @@ fn settings(kind: ClientKind) -> &'static (ClientConfig, TopicConfig) {
     static CONSUMER: OnceLock<(ClientConfig, TopicConfig)> = OnceLock::new();
     let of_kind = match kind {
         ClientKind::Producer => &PRODUCER,
-        ClientKind::Consumer => &CONSUMER,
+        ClientKind::Consumer | ClientKind::ShareConsumer => &CONSUMER,
     };
     of_kind.get_or_init(|| Conf::new().finalize(kind).unwrap())
 }
