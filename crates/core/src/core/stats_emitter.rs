@@ -126,6 +126,7 @@ impl StatsEmitter {
             document.eos = producer.eos();
         }
         if let Some(share) = sources.share {
+            share.statistics(&mut survey);
             let received = share.received();
             (document.rxmsgs, document.rxmsg_bytes) = (received.messages, received.bytes);
             let (state, join_state, assigned) = share.group_state(sources.connections);

@@ -9,7 +9,7 @@ use super::member::{MemberAction, ShareMember};
 use super::sessions::{Received, Sessions, Verdict};
 use super::settings::Settings;
 use super::shared_state::SharedState;
-use crate::cluster::{Cluster, Coordinator};
+use crate::cluster::{Cluster, Coordinator, Survey};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, ConnectionTable, Outcome, Owner, Tag};
 use crate::context::Ctx;
@@ -83,8 +83,13 @@ impl ShareConsumer {
     }
 
     /// Returns the numbers of received records and bytes.
-    pub(crate) fn received(&self) -> Received {
-        self.sessions.received
+    pub fn received(&self) -> Received {
+        self.sessions.received()
+    }
+
+    /// Writes the statistics of partitions.
+    pub fn statistics(&self, survey: &mut Survey) {
+        self.sessions.statistics(survey);
     }
 
     // ---------------------------------------------------------------- commands

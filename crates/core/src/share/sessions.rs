@@ -17,7 +17,7 @@ use super::response;
 use super::session::{FINAL_EPOCH, InFlight, RequestKind, Session};
 use super::settings::Settings;
 use super::shared_state::SharedState;
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Survey};
 use crate::config::ClientConfig;
 use crate::connection::{BrokerKey, Outcome, Owner, Ready};
 use crate::context::Ctx;
@@ -54,8 +54,8 @@ pub(super) struct Sessions {
     last_fetched: Option<NodeId>,
     /// All sessions are to be closed.
     is_closing: bool,
-    /// The numbers of received messages and bytes, for statistics.
-    pub(super) received: Received,
+    /// The records received of each partition that was ever assigned.
+    received: BTreeMap<(Arc<str>, i32), Received>,
 }
 
 /// Counts of received records.
@@ -92,7 +92,7 @@ impl Sessions {
             is_stale: false,
             last_fetched: None,
             is_closing: false,
-            received: Received::default(),
+            received: BTreeMap::new(),
         }
     }
 
@@ -116,6 +116,30 @@ impl Sessions {
             }
         }
         self.is_stale = true;
+    }
+
+    /// Returns the numbers of received records and bytes.
+    pub(super) fn received(&self) -> Received {
+        let mut total = Received::default();
+        for received in self.received.values() {
+            total.messages += received.messages;
+            total.bytes += received.bytes;
+        }
+        total
+    }
+
+    /// Writes the statistics of partitions.
+    pub(super) fn statistics(&self, survey: &mut Survey) {
+        for ((topic, index), received) in &self.received {
+            if let Some(to) = survey.partition(topic, *index) {
+                (to.rxmsgs, to.rxbytes, to.msgs) = (received.messages, received.bytes, received.messages);
+            }
+        }
+        for (id, assigned) in &self.assigned {
+            if let Some(leader) = assigned.leader {
+                survey.delegate(&assigned.name, id.1, leader);
+            }
+        }
     }
 
     /// Returns the number of assigned partitions.
@@ -589,8 +613,12 @@ impl Sessions {
             let tp = TopicPartition::new(assigned.name.clone(), id.1);
             session.waiting.push(AcknowledgementSet::of_client(id, tp, built.own));
         }
-        self.received.bytes += built.partition.bytes();
-        built.partition.finish(assigned.topic.clone(), id.0, id.1, node)
+        let bytes = built.partition.bytes();
+        let partition = built.partition.finish(assigned.topic.clone(), id.0, id.1, node);
+        let received = self.received.entry((assigned.name.clone(), id.1)).or_default();
+        received.messages += partition.as_ref().map_or(0, AcquiredPartition::len) as u64;
+        received.bytes += bytes;
+        partition
     }
 
     /// Passes the records of a response to the application.
@@ -601,7 +629,6 @@ impl Sessions {
         let records: usize = partitions.iter().map(AcquiredPartition::len).sum();
         let wanted = usize::try_from(self.settings.max_records).unwrap_or(usize::MAX);
         session.was_full = records >= wanted;
-        self.received.messages += records as u64;
         ctx.log.debug(DebugContexts::FETCH, "SHARE", || {
             format!(
                 "acquired {records} records of {} partitions at broker {node}",
