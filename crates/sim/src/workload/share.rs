@@ -22,7 +22,6 @@ use crate::message;
 use crate::plan::{ShareMemberPlan, SharePace};
 use crate::trace::trace;
 use crate::transport::crash_client;
-use crate::workload::queues::on_statistics;
 use crate::world::{Application, Phase, World};
 
 /// The reply to a call without a result.
@@ -166,7 +165,8 @@ impl ShareWorkload {
         let shared = world.shared(client);
         while let Some(event) = shared.main_queue.pop(Some(Duration::ZERO)) {
             match event {
-                Event::Stats(document) => on_statistics(world, client, *document),
+                // Partitions of share groups have no counters.
+                Event::Stats(_) => world.coverage.count("statistics of share consumers", 1),
                 other => trace!(world.trace, "c{client} app receives {other:?}"),
             }
         }
@@ -564,7 +564,7 @@ impl ShareWorkload {
 
     fn close(&mut self, world: &mut World, client: usize) {
         world.coverage.count("share members closed", 1);
-        self.disturb(world, client);
+        world.check.share.on_disturbed(client, u64::MAX);
         self.life = Life::Closing;
         self.work.clear();
         self.renewed.clear();

@@ -323,7 +323,7 @@ impl ShareGroups {
             let acks: Vec<_> = acks.collect();
             let records = self.partitions.entry(partition.clone()).or_default();
             for (offset, ack) in &acks {
-                let submitted = records.entry(*offset).or_default().submit(client, *ack);
+                let submitted = records.entry(*offset).or_default().submit(client, *ack, at_us);
                 submitted.map_err(|what| {
                     format!(
                         "client {client} acknowledges {} @ {offset}: {what}",
@@ -348,20 +348,20 @@ impl ShareGroups {
     fn answered(&self, client: usize, tp: &TopicPartition, offsets: &[OffsetRange], code: ErrorCode) -> Option<usize> {
         let all = &self.members.get(&client)?.outstanding;
         let is_it = |o: &Outstanding| o.tp == *tp && o.offsets == offsets;
-        let agrees = |o: &Outstanding| {
+        let applied = |o: &Outstanding| {
             let records = self.partitions.get(&o.partition);
-            let is_applied = o.acks.iter().any(|(offset, ack)| {
+            let acks = o.acks.iter().filter(|(offset, ack)| {
                 let record = records.and_then(|records| records.get(offset));
                 record.is_some_and(|record| record.is_applied(client, *ack, o.at_us))
             });
-            is_applied == code.is_ok()
+            acks.count()
         };
-        let agreeing = match code.is_ok() {
-            // An acknowledgement without an answer may be followed by another one for the next acquisition.
-            true => all.iter().rposition(|o| is_it(o) && agrees(o)),
-            false => all.iter().position(|o| is_it(o) && agrees(o)),
+        let candidates = all.iter().enumerate().filter(|(_, o)| is_it(o));
+        let found = match code.is_ok() {
+            true => candidates.max_by_key(|(_, o)| applied(o)),
+            false => candidates.min_by_key(|(_, o)| applied(o)),
         };
-        agreeing.or_else(|| all.iter().position(is_it))
+        found.map(|(at, _)| at)
     }
 
     /// Checks a result that an application receives. `log_start` returns the start of a log, `None` for a topic that is gone.
@@ -402,7 +402,7 @@ impl ShareGroups {
             match code.is_ok() {
                 true => {
                     // Brokers accept acknowledgements of records that have left the share partition.
-                    let has_left = record.is_done || start.is_none_or(|start| offset < start);
+                    let has_left = record.is_done || record.may_have_left || start.is_none_or(|start| offset < start);
                     if !is_applied && !has_left {
                         return Err(format!("{}, and the leader does not have it: {record:?}", context()));
                     }

@@ -28,9 +28,11 @@ pub(super) struct Record {
     is_archived_by_limit: bool,
     /// An application learned that its acceptance or rejection has succeeded.
     pub(super) is_reported_done: bool,
-    /// The acknowledgements of applications that the leader does not have, as far as this is known.
-    submitted: Vec<(usize, ShareAck)>,
-    /// The acknowledgements that the leader has, and whose result was not reported.
+    /// It may have left the share partition.
+    pub(super) may_have_left: bool,
+    /// The acknowledgements of applications that the leader does not have, as far as this is known, with their times.
+    submitted: Vec<(usize, ShareAck, u64)>,
+    /// As above, those that the leader has, and whose result was not reported.
     pub(super) applied: Vec<(usize, ShareAck, u64)>,
 }
 
@@ -56,7 +58,7 @@ impl Record {
         if !(1..=limit).contains(&delivery_count) || delivery_count != before + 1 && !self.is_reloaded {
             return Err(format!("{before} deliveries before, {limit} are allowed"));
         }
-        self.is_reloaded = false;
+        (self.is_reloaded, self.may_have_left) = (false, false);
         self.acquisitions.push(Acquisition {
             client,
             delivery_count,
@@ -78,12 +80,9 @@ impl Record {
 
     /// Applies an acknowledgement that the leader has.
     pub(super) fn acknowledge(&mut self, client: usize, ack: ShareAck, at_us: u64) -> Result<(), String> {
-        let is_submitted = self.submitted.iter().position(|s| *s == (client, ack));
-        match is_submitted {
-            Some(at) => {
-                self.submitted.remove(at);
-                self.applied.push((client, ack, at_us));
-            }
+        let is_it = |s: &(usize, ShareAck, u64)| (s.0, s.1) == (client, ack);
+        match self.submitted.iter().rposition(is_it) {
+            Some(at) => self.applied.push(self.submitted.remove(at)),
             // Clients release records that their applications do not see.
             None if ack == ShareAck::Release && self.is_unseen(client) => {}
             None => {
@@ -101,12 +100,14 @@ impl Record {
             _ => _ = self.end(client, at_us)?,
         }
         self.is_done |= matches!(ack, ShareAck::Accept | ShareAck::Reject);
+        self.may_have_left |= self.is_done;
         Ok(())
     }
 
     pub(super) fn archive(&mut self, cause: ArchiveCause) -> Result<(), String> {
         // Before the start of the log: only this leader knows.
         self.is_done |= cause != ArchiveCause::LogStart;
+        self.may_have_left = true;
         self.is_archived_by_limit = cause == ArchiveCause::DeliveryCountLimit;
         Ok(())
     }
@@ -132,45 +133,41 @@ impl Record {
 
     /// Notes that an application sees the record.
     pub(super) fn see(&mut self, client: usize, delivery_count: i32) -> Result<(), String> {
-        let mut acquisitions = self.acquisitions.iter_mut().rev().filter(|a| a.client == client);
-        match acquisitions.next() {
-            None => Err("the client has not acquired the record".to_owned()),
-            Some(last) if last.is_seen => Err("the record was delivered before, and not acquired again".to_owned()),
-            Some(last) if last.delivery_count != delivery_count => {
-                Err(format!("the leader's delivery count is {}", last.delivery_count))
-            }
-            Some(last) => {
-                last.is_seen = true;
-                Ok(())
-            }
+        // A former leader's response may arrive after one of the new leader.
+        let mut acquisitions = self
+            .acquisitions
+            .iter_mut()
+            .rev()
+            .filter(|a| a.client == client && !a.is_seen);
+        if let Some(found) = acquisitions.find(|a| a.delivery_count == delivery_count) {
+            found.is_seen = true;
+            return Ok(());
         }
+        Err(match self.last_of(client) {
+            None => "the client has not acquired the record".to_owned(),
+            Some(last) if last.is_seen => "the record was delivered before, and not acquired again".to_owned(),
+            Some(last) => format!("the leader's delivery count is {}", last.delivery_count),
+        })
     }
 
     /// Records an acknowledgement of an application.
-    pub(super) fn submit(&mut self, client: usize, ack: ShareAck) -> Result<(), String> {
+    pub(super) fn submit(&mut self, client: usize, ack: ShareAck, at_us: u64) -> Result<(), String> {
         // It may have been acquired again since.
         if !self.acquisitions.iter().any(|a| a.client == client && a.is_seen) {
             return Err("the application has not seen the record".to_owned());
         }
-        self.submitted.push((client, ack));
+        self.submitted.push((client, ack, at_us));
         Ok(())
     }
 
-    fn position_applied(&self, client: usize, ack: ShareAck, since_us: u64) -> Option<usize> {
-        let mut applied = self.applied.iter();
-        applied.position(|(c, a, at_us)| (*c, *a) == (client, ack) && *at_us >= since_us)
-    }
-
-    /// Returns true when the leader has had an acknowledgement since the application made it, and no result was reported.
-    pub(super) fn is_applied(&self, client: usize, ack: ShareAck, since_us: u64) -> bool {
-        self.position_applied(client, ack, since_us).is_some()
+    /// Returns true when the leader has the acknowledgement of this time, and no result was reported.
+    pub(super) fn is_applied(&self, client: usize, ack: ShareAck, at_us: u64) -> bool {
+        self.applied.contains(&(client, ack, at_us))
     }
 
     /// Notes that the result of an acknowledgement was reported.
-    pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, since_us: u64) {
-        if let Some(at) = self.position_applied(client, ack, since_us) {
-            self.applied.remove(at);
-        }
+    pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, at_us: u64) {
+        self.applied.retain(|applied| *applied != (client, ack, at_us));
     }
 
     /// Returns true when a client has received the record several times.
