@@ -162,12 +162,21 @@ impl Record {
 
     /// Returns true when the leader has the acknowledgement of this time, and no result was reported.
     pub(super) fn is_applied(&self, client: usize, ack: ShareAck, at_us: u64) -> bool {
-        self.applied.contains(&(client, ack, at_us))
+        self.position_applied(client, ack, at_us).is_some()
     }
 
     /// Notes that the result of an acknowledgement was reported.
     pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, at_us: u64) {
-        self.applied.retain(|applied| *applied != (client, ack, at_us));
+        if let Some(at) = self.position_applied(client, ack, at_us) {
+            self.applied.remove(at);
+        }
+    }
+
+    /// A record may be renewed several times: these acknowledgements are not distinguished.
+    fn position_applied(&self, client: usize, ack: ShareAck, at_us: u64) -> Option<usize> {
+        let is_it =
+            |a: &(usize, ShareAck, u64)| (a.0, a.1) == (client, ack) && (a.2 == at_us || ack == ShareAck::Renew);
+        self.applied.iter().position(is_it)
     }
 
     /// Returns true when a client has received the record several times.
