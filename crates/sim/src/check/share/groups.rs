@@ -213,7 +213,7 @@ impl ShareGroups {
 
     /// Checks a lock that has run out: an application that takes batches at once has seen the record.
     fn on_expired(&mut self, client: usize, ended: Acquisition, at_us: u64) -> Result<(), String> {
-        let Some((broker, received_us)) = ended.received.filter(|_| !ended.is_seen) else {
+        let Some((broker, received_us)) = ended.received.filter(|_| !ended.is_seen && !ended.is_released) else {
             return Ok(());
         };
         self.counts.unseen_expired += 1;
@@ -402,7 +402,9 @@ impl ShareGroups {
             match code.is_ok() {
                 true => {
                     // Brokers accept acknowledgements of records that have left the share partition.
-                    let has_left = record.is_done || record.may_have_left || start.is_none_or(|start| offset < start);
+                    let is_again = record.was_received_again(client);
+                    let has_left =
+                        is_again || record.is_done || record.may_have_left || start.is_none_or(|start| offset < start);
                     if !is_applied && !has_left {
                         return Err(format!("{}, and the leader does not have it: {record:?}", context()));
                     }
@@ -517,6 +519,11 @@ impl ShareGroups {
                     return Err(format!(
                         "client {client}, whose application is fast, releases offset {offset} of {received_us} unseen: {ack:?}"
                     ));
+                }
+                if ty == RELEASE
+                    && let Some(record) = self.partitions.get_mut(&partition).and_then(|p| p.get_mut(&offset))
+                {
+                    record.release_unseen(client);
                 }
             }
         }

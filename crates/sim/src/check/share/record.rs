@@ -13,6 +13,8 @@ pub(super) struct Acquisition {
     /// The broker, and the time at which the client received the record.
     pub(super) received: Option<(i32, u64)>,
     pub(super) is_seen: bool,
+    /// The client has sent its release without the application.
+    pub(super) is_released: bool,
     has_ended: bool,
 }
 
@@ -65,6 +67,7 @@ impl Record {
             at_us,
             received: None,
             is_seen: false,
+            is_released: false,
             has_ended: false,
         });
         Ok(())
@@ -82,9 +85,9 @@ impl Record {
     pub(super) fn acknowledge(&mut self, client: usize, ack: ShareAck, at_us: u64) -> Result<(), String> {
         let is_it = |s: &(usize, ShareAck, u64)| (s.0, s.1) == (client, ack);
         match self.submitted.iter().rposition(is_it) {
-            Some(at) => self.applied.push(self.submitted.remove(at)),
             // Clients release records that their applications do not see.
-            None if ack == ShareAck::Release && self.is_unseen(client) => {}
+            _ if ack == ShareAck::Release && self.is_unseen(client) => {}
+            Some(at) => self.applied.push(self.submitted.remove(at)),
             None => {
                 return Err(format!(
                     "client {client} sent {ack:?}, which its application did not say"
@@ -118,6 +121,14 @@ impl Record {
         let found = acquisitions.find(|a| a.client == client && a.delivery_count == delivery_count && !a.is_seen);
         if let Some(acquisition) = found {
             acquisition.received = Some((broker, now_us));
+        }
+    }
+
+    /// Notes that a client sends the release of a record that its application has not seen.
+    pub(super) fn release_unseen(&mut self, client: usize) {
+        let last = self.acquisitions.iter_mut().rev().find(|a| a.client == client);
+        if let Some(last) = last.filter(|a| !a.is_seen) {
+            last.is_released = true;
         }
     }
 
