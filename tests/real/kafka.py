@@ -373,6 +373,7 @@ class Cluster:
             "group.share.min.heartbeat.interval.ms": 1000,
             # Lets groups have locks that expire within a test.
             "group.share.min.record.lock.duration.ms": 1000,
+            "group.share.min.session.timeout.ms": 5000,
             "group.initial.rebalance.delay.ms": 0,
             "auto.create.topics.enable": "true",
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",

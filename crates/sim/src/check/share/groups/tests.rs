@@ -138,15 +138,15 @@ fn leaders_have_the_acknowledgements_of_applications() {
 fn records_have_one_holder_and_a_delivery_limit() {
     let mut groups = groups();
     assert!(groups.on_event(&event(50, (0, 0), acquired("b", 2))).is_err());
-    for count in 2..=3 {
+    for (count, at) in [(2, 60), (3, 80)] {
         let expired = ShareChange::LockExpired { member: "a".into() };
-        groups.on_disturbed(1, 60);
-        groups.on_event(&event(60, (1, 1), expired)).unwrap();
-        groups.on_event(&event(70, (1, 1), acquired("a", count))).unwrap();
+        groups.on_disturbed(1, at);
+        groups.on_event(&event(at, (1, 1), expired)).unwrap();
+        groups.on_event(&event(at + 10, (1, 1), acquired("a", count))).unwrap();
     }
     let expired = ShareChange::LockExpired { member: "a".into() };
-    groups.on_event(&event(80, (1, 1), expired)).unwrap();
-    assert!(groups.on_event(&event(90, (1, 1), acquired("b", 4))).is_err());
+    groups.on_event(&event(100, (1, 1), expired)).unwrap();
+    assert!(groups.on_event(&event(110, (1, 1), acquired("b", 4))).is_err());
 }
 
 #[test]
