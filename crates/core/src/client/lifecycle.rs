@@ -74,6 +74,7 @@ impl ClientThread {
             system: hooks.system.clone(),
             caller_polling: hooks.caller_polling,
             tls: tls.clone(),
+            worker_threads: conf.worker_threads as usize,
         };
         let io = Loop::new(options).map_err(|e| Error::system_resource("no event loop for the client", &e))?;
         let builder = CoreBuilder {

@@ -224,6 +224,18 @@ impl Sender {
                 return left_open;
             }
         }
+        // With a gap, the batch to be sent need not be the first one.
+        if let Some(class) = this.filter(|c| wire::has_record_batches(c.version) && !partition_sender.sequences.has_gap())
+            && self.sealing.must_wait(
+                id,
+                wire::codec_for(class.version, settings.codec),
+                settings.level,
+                &mut partition_sender.pending,
+            )
+        {
+            partition_sender.queued_on = None;
+            return TakenPart::Nothing;
+        }
         if let Some(numbered) = numbered
             && !partition_sender.assign_to_front(numbered)
         {
@@ -247,13 +259,13 @@ impl Sender {
             partition_sender.put_back(batch);
             return TakenPart::Full;
         }
-        let more = partition_sender.has_work(ctx.now) && !rules.one_at_a_time;
-        partition_sender.queued_on = more.then_some(node);
-        if more && let Some(broker_queue) = self.broker_queues.get_mut(node) {
-            broker_queue.push_last(id);
-        }
         match sealed {
             Ok((class, data)) => {
+                let more = partition_sender.has_work(ctx.now) && !rules.one_at_a_time;
+                partition_sender.queued_on = more.then_some(node);
+                if more && let Some(broker_queue) = self.broker_queues.get_mut(node) {
+                    broker_queue.push_last(id);
+                }
                 log_dequeue(ctx, &name, id, &batch, more);
                 batch.broker_id = node.0;
                 partition_sender.sent_to = Some(node);
@@ -267,6 +279,7 @@ impl Sender {
                 TakenPart::Part(Part { slot, name, data }, class)
             }
             Err(error) => {
+                partition_sender.queued_on = None;
                 let status = batch.status();
                 self.records.deliver(id, batch, Some(error), status, ctx.now);
                 self.enqueue(ctx, cluster, id);
