@@ -303,6 +303,7 @@ pub(crate) mod tests {
     }
 
     /// Returns jobs that end at once.
+    #[cfg(ottla_loom)]
     pub(crate) fn plain_jobs(count: usize) -> Vec<Work> {
         let mut queue = queue(count);
         for _ in 0..count {

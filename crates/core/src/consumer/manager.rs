@@ -117,6 +117,12 @@ impl Consumer {
         Some(ctx.now)
     }
 
+    /// Returns the bytes of the fetch budget that are held or reserved.
+    #[cfg(test)]
+    pub(super) fn used_budget(&mut self) -> u64 {
+        self.consumption.fetcher.used_budget()
+    }
+
     /// Sets the rules for batches that are handed out as jobs from now on.
     pub fn set_work_rules(&mut self, rules: WorkRules) {
         self.consumption.fetcher.set_work_rules(rules);

@@ -75,6 +75,11 @@ impl Fetcher {
         self.partitions.get_mut(id).unwrap().topic_id = topic_id;
     }
 
+    #[cfg(test)]
+    pub(in crate::consumer) fn used_budget(&mut self) -> u64 {
+        self.partitions.budget().used()
+    }
+
     pub(in crate::consumer) fn counts(&self) -> &FetchCounts {
         self.partitions.counts()
     }

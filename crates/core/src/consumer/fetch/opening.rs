@@ -129,3 +129,6 @@ pub(super) fn opened(batch: &Batch, output: WorkOutput) -> Result<RecordData, Re
     let codec = batch.header().compression()?;
     Err(CodecError::Corrupt { codec, reason }.into())
 }
+
+#[cfg(test)]
+mod tests;
