@@ -212,7 +212,9 @@ impl Default for WorkQueue {
 
 impl fmt::Debug for WorkQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WorkQueue").field("rules", &self.rules).finish_non_exhaustive()
+        f.debug_struct("WorkQueue")
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 

@@ -2,13 +2,14 @@
 
 use ottla_protocol::Records;
 use ottla_protocol::compression::Codec;
+use ottla_protocol::record::BatchBody;
 
-use super::sealing::Preparation;
 use super::sequence::SequenceStamp;
-use crate::error::ErrorCode;
+use crate::error::{Error, ErrorCode};
 use crate::records::ProducedRecords;
 use crate::sys::Instant;
 use crate::types::PersistStatus;
+use crate::work::Ticket;
 
 /// The record data of the last request.
 #[derive(Debug, Clone)]
@@ -17,6 +18,20 @@ pub(super) struct Sealed {
     pub(super) magic: i8,
     pub(super) codec: Codec,
     pub(super) data: Records,
+}
+
+/// The state of a batch's body.
+#[derive(Debug, Default)]
+pub(super) enum Preparation {
+    /// The body is computed when the batch is sent.
+    #[default]
+    None,
+    /// A job computes it.
+    Running(Ticket),
+    /// It is computed. The ticket counts its memory.
+    Ready(BatchBody, #[allow(dead_code)] Ticket),
+    /// The job has failed.
+    Failed(Error),
 }
 
 /// Records that are sent together.

@@ -8,26 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ottla_protocol::compression::Codec;
-use ottla_protocol::record::BatchBody;
 
 use super::PartitionId;
-use super::batch::Batch;
+use super::batch::{Batch, Preparation};
 use crate::error::{Error, ErrorCode};
-use crate::work::{Job, Ticket, Work, WorkDone, WorkOutput, WorkQueue, WorkRules};
-
-/// The state of a batch's body.
-#[derive(Debug, Default)]
-pub(super) enum Preparation {
-    /// The body is computed when the batch is sent.
-    #[default]
-    None,
-    /// A job computes it.
-    Running(Ticket),
-    /// It is computed. The ticket counts its memory.
-    Ready(BatchBody, #[allow(dead_code)] Ticket),
-    /// The job has failed.
-    Failed(Error),
-}
+use crate::work::{Job, Work, WorkDone, WorkOutput, WorkQueue, WorkRules};
 
 /// The jobs of a producer.
 #[derive(Debug, Default)]

@@ -10,9 +10,8 @@ use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest, TopicPr
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchParams, MessageSetRecord, NO_PRODUCER_ID, seal_batch, write_message_set};
 
-use super::batch::{Batch, Sealed};
+use super::batch::{Batch, Preparation, Sealed};
 use super::in_flight::Slot;
-use super::sealing::Preparation;
 use crate::connection::BrokerVersions;
 use crate::error::{Error, ErrorCode};
 

@@ -1,8 +1,8 @@
 //! The core with its sockets and files, driven one step at a time.
 
-use crate::connection::NetEvent;
 use super::load_meter::LoadMeter;
 use super::work_pool::WorkClient;
+use crate::connection::NetEvent;
 use crate::core::Core;
 use crate::sys::{Instant, SharedClock, earliest};
 use crate::transport::{Files, TcpTransport};

@@ -26,7 +26,7 @@ use ottla_tls::ClientTls;
 pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
 use self::load_meter::LoadMeter;
-use self::work_pool::{WorkClient, WorkPool};
+use self::work_pool::{WorkClient, WorkPool, job_threads};
 use crate::core::{CallerPolling, Core};
 use crate::sys::SharedClock;
 use crate::sys::sync::thread;
@@ -34,12 +34,12 @@ use crate::transport::{
     AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
 };
 
-/// The number of running I/O threads and worker threads in this process.
+/// The number of running I/O threads in this process.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the number of threads that clients of this process run, including those for jobs, look-ups and files.
 pub fn live_threads() -> usize {
-    THREADS.load(Ordering::Relaxed) + worker_threads()
+    THREADS.load(Ordering::Relaxed) + worker_threads() + job_threads()
 }
 
 /// The settings of a loop.

@@ -21,6 +21,14 @@ const IDLE_MAX: Duration = Duration::from_secs(5);
 /// The longest time for which the end of the last client waits for the threads: a job takes much less.
 const FINISH_MAX: Duration = Duration::from_secs(10);
 
+/// The number of worker threads in this process.
+static THREADS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+/// Returns the number of worker threads in this process.
+pub(super) fn job_threads() -> usize {
+    THREADS.load(Ordering::Relaxed)
+}
+
 /// The result of a job with the time that it took.
 pub(super) struct TimedResult {
     pub(super) done: WorkDone,
@@ -146,7 +154,7 @@ impl WorkPool {
 
     /// Runs jobs until there are none for [`idle_max`](Self::idle_max).
     fn run(&self) {
-        super::THREADS.fetch_add(1, Ordering::Relaxed);
+        THREADS.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state.lock();
         while let Some((work, mailbox)) = self.next_job(&mut state) {
             drop(state);
@@ -158,7 +166,7 @@ impl WorkPool {
             state = self.state.lock();
             mailbox.running.fetch_sub(1, Ordering::Relaxed);
         }
-        super::THREADS.fetch_sub(1, Ordering::Relaxed);
+        THREADS.fetch_sub(1, Ordering::Relaxed);
         state.threads -= 1;
         drop(state);
         self.ended.notify_all();
@@ -237,7 +245,9 @@ impl Drop for WorkClient {
             return;
         }
         let mut state = self.pool.state.lock();
-        state.jobs.retain(|(_, mailbox)| !Arc::ptr_eq(mailbox, &self.mailbox));
+        let is_own = |(_, mailbox): &(Work, Arc<Mailbox>)| Arc::ptr_eq(mailbox, &self.mailbox);
+        let (own, others): (VecDeque<_>, _) = std::mem::take(&mut state.jobs).into_iter().partition(is_own);
+        state.jobs = others;
         state.clients -= 1;
         if state.clients == 0 {
             self.pool.changed.notify_all();
@@ -245,6 +255,9 @@ impl Drop for WorkClient {
             let running = |state: &mut PoolState| state.threads > 0 && state.clients == 0;
             wait_while(&self.pool.ended, &mut state, running, deadline);
         }
+        drop(state);
+        // Their memory returns to pools with locks of their own.
+        drop(own);
     }
 }
 
@@ -316,7 +329,9 @@ mod tests {
             running(&small) == 1 && running(&large) == 2
         });
         large_gate.open();
-        wait_until("the larger client's results", || large.mailbox.results.lock().len() == 2);
+        wait_until("the larger client's results", || {
+            large.mailbox.results.lock().len() == 2
+        });
         assert!(small.mailbox.results.lock().is_empty());
         small_gate.open();
         wait_until("all results", || small.mailbox.results.lock().len() == 3);

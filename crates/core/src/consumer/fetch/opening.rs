@@ -82,7 +82,8 @@ impl OpeningJobs {
 
     /// Returns whether a batch with so many bytes of records is worth a job.
     pub(super) fn admits(&self, codec: Codec, bytes: u64) -> bool {
-        self.work.admits(codec, usize::try_from(bytes).unwrap_or(usize::MAX) / FASTER)
+        self.work
+            .admits(codec, usize::try_from(bytes).unwrap_or(usize::MAX) / FASTER)
     }
 
     /// Returns whether another job may be added.

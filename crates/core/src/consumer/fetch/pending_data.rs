@@ -359,7 +359,11 @@ impl PendingData {
                 return;
             }
             // The next batch is rarely much larger than its estimate.
-            let reserved = if header.is_compressed() { size + size / 4 + 1024 } else { size };
+            let reserved = if header.is_compressed() {
+                size + size / 4 + 1024
+            } else {
+                size
+            };
             let occupied = held + self.len();
             if occupied + reserved > limits.budget_max {
                 return;

@@ -187,7 +187,6 @@ impl Sender {
     ) -> TakenPart {
         let (max_request, rules) = (self.max_request, self.in_flight_rules());
         let numbered = self.producer_id.as_ref().and_then(ProducerIdState::current);
-        let accumulator = self.records.accumulator().clone();
         let Some(topic) = self.records.topic_mut(id.topic) else {
             return TakenPart::Nothing;
         };
@@ -202,37 +201,26 @@ impl Sender {
             self.enqueue(ctx, cluster, id);
             return TakenPart::Nothing;
         }
-        let ids = topic_id != Uuid::ZERO;
         let transactions = self.records.transactions_mut().map(|(t, _)| t);
-        let this = class_of(transactions, versions, id, &name, settings, ids);
-        let Some(partition_sender) = self.records.partition(id) else {
-            return TakenPart::Nothing;
-        };
+        let this = class_of(transactions, versions, id, &name, settings, topic_id != Uuid::ZERO);
         let Some(this) = this else {
             // The partition is enqueued again when the transaction has added it.
-            partition_sender.queued_on = None;
+            if let Some(partition_sender) = self.records.partition(id) {
+                partition_sender.queued_on = None;
+            }
             return TakenPart::Nothing;
         };
         if class.is_some() && class != this {
             return TakenPart::OtherClass;
         }
-        if partition_sender.pending.is_empty() {
-            let would_queue = self.broker_queues.get(node).is_some_and(BrokerQueue::would_queue);
-            let queue = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition));
-            let limit = (bytes > 0).then(|| max_request.saturating_sub(bytes));
-            if let Some(left_open) = close_open(partition_sender, queue, would_queue, limit, settings.codec) {
-                return left_open;
-            }
+        if let Some(left_open) = self.close_for_request(node, id, bytes, settings.codec) {
+            return left_open;
         }
-        // With a gap, the batch to be sent need not be the first one.
-        if let Some(class) = this.filter(|c| wire::has_record_batches(c.version) && !partition_sender.sequences.has_gap())
-            && self.sealing.must_wait(
-                id,
-                wire::codec_for(class.version, settings.codec),
-                settings.level,
-                &mut partition_sender.pending,
-            )
-        {
+        let waits = self.waits_for_job(id, this, settings);
+        let Some(partition_sender) = self.records.partition(id) else {
+            return TakenPart::Nothing;
+        };
+        if waits {
             partition_sender.queued_on = None;
             return TakenPart::Nothing;
         }
@@ -286,6 +274,27 @@ impl Sender {
                 TakenPart::Nothing
             }
         }
+    }
+
+    /// Closes a partition's open batch, if no other batch is pending, for a request to `node` that already has `bytes`.
+    fn close_for_request(&mut self, node: NodeId, id: PartitionId, bytes: usize, codec: Codec) -> Option<TakenPart> {
+        let accumulator = self.records.accumulator().clone();
+        let partition_sender = self.records.partition(id).filter(|p| p.pending.is_empty())?;
+        let would_queue = self.broker_queues.get(node).is_some_and(BrokerQueue::would_queue);
+        let queue = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition));
+        let limit = (bytes > 0).then(|| self.max_request.saturating_sub(bytes));
+        close_open(partition_sender, queue, would_queue, limit, codec)
+    }
+
+    /// Returns whether a partition's next batch waits for a job. The partition is tried again when a job ends.
+    fn waits_for_job(&mut self, id: PartitionId, class: Option<Class>, settings: TopicSettings) -> bool {
+        let Some(class) = class.filter(|c| wire::has_record_batches(c.version)) else {
+            return false;
+        };
+        let codec = wire::codec_for(class.version, settings.codec);
+        // With a gap, the batch to be sent need not be the first one.
+        let partition_sender = self.records.partition(id).filter(|p| !p.sequences.has_gap());
+        partition_sender.is_some_and(|p| self.sealing.must_wait(id, codec, settings.level, &mut p.pending))
     }
 
     /// Warns once per client when a broker's version forces other acks or another codec than configured.

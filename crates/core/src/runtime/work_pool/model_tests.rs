@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{WorkClient, WorkPool};
-use crate::sys::sync::model_tests::{ModelWaker, explore, join, must_catch, spawn};
 use crate::sys::sync::Flaw;
+use crate::sys::sync::model_tests::{ModelWaker, explore, join, must_catch, spawn};
 use crate::work::tests::plain_jobs;
 
 /// Threads that wait for further jobs for ever, and threads that end at once without one.

@@ -212,7 +212,10 @@ fn job_that_panics_skips_its_batch_with_an_error() {
         finish(&mut w, done);
     }
     let got = w.take();
-    assert!(matches!(&got[0], Got::Error(ErrorCode::L_BAD_COMPRESSION, _)), "{got:?}");
+    assert!(
+        matches!(&got[0], Got::Error(ErrorCode::L_BAD_COMPRESSION, _)),
+        "{got:?}"
+    );
     assert_eq!(got[1..], [record(0, 1, "b")]);
 }
 
@@ -248,11 +251,16 @@ fn held_and_reserved_memory_stays_within_the_budget() {
         let mut taken = [Vec::new(), Vec::new()];
         for _ in 0..10_000 {
             if rng.below(4) == 0 {
-                w.core.set_work_rules(if rng.below(4) == 0 { WorkRules::NONE } else { JOBS });
+                w.core
+                    .set_work_rules(if rng.below(4) == 0 { WorkRules::NONE } else { JOBS });
             }
             serve_all(&mut w);
             running.extend(jobs(&mut w));
-            assert!(used(&mut w) <= BUDGET + BATCH_MAX, "seed {seed}: {} bytes", used(&mut w));
+            assert!(
+                used(&mut w) <= BUDGET + BATCH_MAX,
+                "seed {seed}: {} bytes",
+                used(&mut w)
+            );
             if !running.is_empty() && rng.below(3) > 0 {
                 let work: Work = running.swap_remove(rng.below(running.len()));
                 finish(&mut w, work.run());
