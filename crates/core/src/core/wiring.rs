@@ -586,4 +586,8 @@ impl Core {
     pub(crate) fn consumer(&mut self) -> Option<&mut Consumer> {
         self.consumer.as_mut()
     }
+
+    pub(crate) fn sender(&self) -> Option<&Sender> {
+        self.producer.as_ref()
+    }
 }

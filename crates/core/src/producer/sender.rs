@@ -202,6 +202,19 @@ impl Sender {
         self.sealing.next_work()
     }
 
+    /// Returns the size of each body that was compressed ahead, and that of its records.
+    #[cfg(test)]
+    pub(crate) fn compressed_ahead(&self) -> Vec<(usize, usize)> {
+        use super::batch::{Batch, Preparation};
+
+        let batches = self.records.partitions().flat_map(|p| &p.pending);
+        let sizes = |batch: &Batch| match &batch.preparation {
+            Preparation::Ready(body, _) => Some((body.len(), batch.records.encoded_len())),
+            _ => None,
+        };
+        batches.filter_map(sizes).collect()
+    }
+
     /// Handles the result of a job.
     pub fn on_work(&mut self, done: WorkDone) {
         let id = self.sealing.end(&done);

@@ -122,8 +122,10 @@ macro_rules! client_rows {
 "worker.threads" worker_threads: u32 = int(0, 256, 0).count() =>
     "Most threads that compress and decompress batches for this client besides its own thread. All clients of the process \
      share them. They start when the client's own thread has more such work than it can do in time, and end after 5 \
-     seconds without work; an idle client, or one with small or uncompressed batches, has none. 0 leaves all work to the \
-     client's own thread. Not in librdkafka.";
+     seconds without work; an idle client, or one with small or uncompressed batches, has none. A producer holds at most \
+     four batches for each of these threads that are compressed ahead of their request, none of them larger than its \
+     records in `queue.buffering.max.kbytes`; what a consumer decompresses ahead is part of \
+     `queued.max.messages.kbytes`. 0 leaves all work to the client's own thread. Not in librdkafka.";
 "statistics.interval.ms" statistics_interval_ms: u32 = int(0, 86_400_000, 0).ms().high() =>
     "Interval of the statistics document for `stats_cb` or as an event; 0 disables it.";
 "enabled_events" enabled_events: u32 = int(0, i32::MAX, 0) =>

@@ -1,6 +1,7 @@
 //! Batches that are compressed by jobs, whose results the test returns when it likes.
 
 use super::*;
+use crate::sys::Rng;
 use crate::work::{Work, WorkDone, WorkOutput, WorkRules};
 
 const JOBS: WorkRules = WorkRules {
@@ -115,6 +116,36 @@ fn jobs_are_limited_and_the_next_one_follows_when_one_ends() {
         w.acknowledge();
     }
     assert!(jobs(&mut w).is_empty());
+}
+
+#[test]
+fn batches_compressed_ahead_are_limited_in_number_and_none_is_larger_than_its_records() {
+    let rules = WorkRules { jobs_max: 3, ..JOBS };
+    let settings = [("compression.codec", "lz4"), ("max.in.flight", "1")];
+    let mut w = with_jobs(rules, &settings);
+    let mut rng = Rng::from_seed(1);
+    let mut most = 0;
+    for (i, letter) in "abcdefghijklmnop".chars().enumerate() {
+        // Half of the batches cannot be compressed.
+        let noise: String = (0..300).map(|_| char::from(33 + rng.below(94) as u8)).collect();
+        let text = if i % 2 == 0 { noise } else { value(letter) };
+        for _ in 0..2 {
+            w.produce("t", 0, &format!("{letter}{text}")).unwrap();
+        }
+        w.drive();
+        for work in jobs(&mut w) {
+            finish(&mut w, work.run());
+        }
+        let ahead = w.core.sender().unwrap().compressed_ahead();
+        assert!(ahead.iter().all(|(body, records)| body <= records), "{ahead:?}");
+        most = most.max(ahead.len());
+        assert!(most <= 3, "{ahead:?}");
+    }
+    assert_eq!(most, 3);
+    w.acknowledge_all();
+    let first = |value: &String| value.chars().next().unwrap();
+    let log: String = w.log_of("t", 0).iter().map(first).collect();
+    assert_eq!(log, "aabbccddeeffgghhiijjkkllmmnnoopp");
 }
 
 #[test]
