@@ -163,7 +163,7 @@ impl World {
             has_last_calls: false,
             net: Net::new(plan.net.clone(), SeededRng::of(seed, 2)),
             tls: Tls::new(plan.tls.clone(), SeededRng::of(seed, 61)),
-            jobs: Jobs::new(plan.jobs.clone(), SeededRng::of(seed, 91)),
+            jobs: Jobs::new(plan.jobs.clone(), SeededRng::of(seed, 96)),
             group_members: GroupMembers::new(seed, plan.groups.clone()),
             share_members: ShareMembers::new(seed, plan.share.clone()),
             txn_workers: TxnWorkers::new(seed, plan.transactions.clone()),

@@ -25,7 +25,7 @@ impl JobsPlan {
         if !has_jobs(seed) {
             return None;
         }
-        let mut c = SeededRng::of(seed, 90);
+        let mut c = SeededRng::of(seed, 95);
         Some(JobsPlan {
             turns_per_change: c.spread(3, 1000),
             takes_us: c.spread(10, 200_000),
