@@ -247,13 +247,13 @@ impl Sender {
             partition_sender.put_back(batch);
             return TakenPart::Full;
         }
-        let more = partition_sender.has_work(ctx.now) && !rules.one_at_a_time;
-        partition_sender.queued_on = more.then_some(node);
-        if more && let Some(broker_queue) = self.broker_queues.get_mut(node) {
-            broker_queue.push_last(id);
-        }
         match sealed {
             Ok((class, data)) => {
+                let more = partition_sender.has_work(ctx.now) && !rules.one_at_a_time;
+                partition_sender.queued_on = more.then_some(node);
+                if more && let Some(broker_queue) = self.broker_queues.get_mut(node) {
+                    broker_queue.push_last(id);
+                }
                 log_dequeue(ctx, &name, id, &batch, more);
                 batch.broker_id = node.0;
                 partition_sender.sent_to = Some(node);
@@ -267,6 +267,8 @@ impl Sender {
                 TakenPart::Part(Part { slot, name, data }, class)
             }
             Err(error) => {
+                // Enqueueing has the broker served again: no request is sent whose end would do so.
+                partition_sender.queued_on = None;
                 let status = batch.status();
                 self.records.deliver(id, batch, Some(error), status, ctx.now);
                 self.enqueue(ctx, cluster, id);
