@@ -267,6 +267,7 @@ impl Sender {
                 TakenPart::Part(Part { slot, name, data }, class)
             }
             Err(error) => {
+                // Enqueueing has the broker served again: no request is sent whose end would do so.
                 partition_sender.queued_on = None;
                 let status = batch.status();
                 self.records.deliver(id, batch, Some(error), status, ctx.now);
