@@ -143,6 +143,10 @@ fn batches_compressed_ahead_are_limited_in_number_and_none_is_larger_than_its_re
     }
     assert_eq!(most, 3);
     w.acknowledge_all();
+    while let Some(work) = w.core.next_work() {
+        finish(&mut w, work.run());
+        w.acknowledge_all();
+    }
     let first = |value: &String| value.chars().next().unwrap();
     let log: String = w.log_of("t", 0).iter().map(first).collect();
     assert_eq!(log, "aabbccddeeffgghhiijjkkllmmnnoopp");
