@@ -104,7 +104,7 @@ bench-python: lib
 bench-sasl: lib
 	@$(PYTHON) bench/sasl_cost.py $(BENCH_ARGS)
 
-## bench-workers: compare compression and decompression without worker threads and with them, and on librdkafka
+## bench-workers: compare compression without worker threads and with them, and on librdkafka
 bench-workers: lib
 	@$(PYTHON) bench/workers.py $(BENCH_ARGS)
 

@@ -28,7 +28,6 @@ use crate::memory::FetchBudget;
 use crate::request::{ReadyBroker, decode, reply_of};
 use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
-use crate::work::{Work, WorkDone, WorkRules};
 
 /// A Fetch request in flight. It is not repeated: the next request follows from the fetch states of the partitions.
 #[derive(Debug)]
@@ -73,11 +72,6 @@ impl Fetcher {
     pub(in crate::consumer) fn set_topic_id(&mut self, topic: &str, partition: i32, topic_id: Uuid) {
         let id = self.positions().find(topic, partition).unwrap();
         self.partitions.get_mut(id).unwrap().topic_id = topic_id;
-    }
-
-    #[cfg(test)]
-    pub(in crate::consumer) fn used_budget(&mut self) -> u64 {
-        self.partitions.budget().used()
     }
 
     pub(in crate::consumer) fn counts(&self) -> &FetchCounts {
@@ -140,7 +134,6 @@ impl Fetcher {
     /// Sends the requests that can be sent. Returns when to call it again if nothing else happens.
     pub(in crate::consumer) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         self.partitions.poll(ctx, cluster);
-        self.partitions.deliver_opened(ctx, cluster);
         if let Some((partitions, nodes)) = self.partitions.budget().take_freed() {
             for id in partitions {
                 self.partitions.deliver(ctx, cluster, id);
@@ -157,21 +150,6 @@ impl Fetcher {
             self.send(ctx, cluster, node);
         }
         self.next_timer()
-    }
-
-    /// Sets the rules for batches that are handed out as jobs from now on.
-    pub(in crate::consumer) fn set_work_rules(&mut self, rules: WorkRules) {
-        self.partitions.set_work_rules(rules);
-    }
-
-    /// Returns the next job for the driver.
-    pub(in crate::consumer) fn next_work(&mut self) -> Option<Work> {
-        self.partitions.next_work()
-    }
-
-    /// Handles the result of a job; [`poll`](Self::poll) delivers the records.
-    pub(in crate::consumer) fn on_work(&mut self, done: WorkDone) {
-        self.partitions.on_work(done);
     }
 
     /// When [`poll`](Self::poll) is needed if nothing else happens.

@@ -12,7 +12,6 @@ use super::budget::Budget;
 use super::counts::FetchCounts;
 use super::leaders::Leaders;
 use super::missing::Missing;
-use super::opening::OpeningJobs;
 use super::pending_data::{Delivered, PendingData};
 use super::positions::{FetchState, Next, Origin, Position, Positions};
 use super::settings::Settings;
@@ -28,7 +27,6 @@ use crate::memory::FetchBudget;
 use crate::request::RequestIds;
 use crate::sys::Instant;
 use crate::types::{NodeId, offset};
-use crate::work::{Work, WorkDone, WorkRules};
 
 /// The consumed partitions, the brokers they are fetched from, and the byte budget that they share.
 #[derive(Debug)]
@@ -41,7 +39,6 @@ pub(super) struct ConsumedPartitions {
     missing: Missing,
     counts: FetchCounts,
     ids: RequestIds,
-    opening: OpeningJobs,
 }
 
 impl ConsumedPartitions {
@@ -56,7 +53,6 @@ impl ConsumedPartitions {
             missing: Missing::default(),
             counts: FetchCounts::default(),
             ids: RequestIds::default(),
-            opening: OpeningJobs::default(),
         }
     }
 
@@ -182,8 +178,7 @@ impl ConsumedPartitions {
     fn drop_pending(&mut self, id: u32) {
         self.budget.remove_awaiting(id);
         if let Some(pending) = self.positions.get_mut(id).and_then(|p| p.pending.take()) {
-            // Jobs keep their memory until they end.
-            self.budget.on_dropped(pending.len() - pending.running_bytes());
+            self.budget.on_dropped(pending.len());
         }
     }
 
@@ -505,9 +500,8 @@ impl ConsumedPartitions {
     // ---------------------------------------------------------------- delivery
 
     /// Stores received record data of a partition, to be delivered with [`deliver`](Self::deliver).
-    pub(super) fn set_pending(&mut self, id: u32, mut pending: PendingData) {
+    pub(super) fn set_pending(&mut self, id: u32, pending: PendingData) {
         if let Some(p) = self.positions.get_mut(id) {
-            pending.ratio = p.ratio;
             self.budget.hold(pending.len());
             p.pending = Some(pending);
         }
@@ -521,22 +515,21 @@ impl ConsumedPartitions {
         let mut limits = self.settings.limits;
         limits.budget_max = self.budget.max_queued();
         let queued = self.budget.queued();
-        let mut delivered = pending.deliver(&p.state, queued, &limits, &mut self.opening);
+        let mut delivered = pending.deliver(&p.state, queued, &limits);
         if delivered == Delivered::NoBudget {
             // The application may have freed space between the last check and this.
             queued.set_starved();
-            delivered = pending.deliver(&p.state, queued, &limits, &mut self.opening);
+            delivered = pending.deliver(&p.state, queued, &limits);
         }
         self.counts.on_delivered(id, std::mem::take(&mut pending.delivered));
         if matches!(delivered, Delivered::Done | Delivered::TooSmall(_)) && pending.next_batch_bytes().is_some() {
             self.counts.on_partial(NodeId(pending.broker_id));
         }
-        p.ratio = pending.ratio;
         p.next = Next::At(pending.next_offset);
         p.epoch = pending.leader_epoch;
         p.next_batch = pending.next_batch_bytes().map_or(0, |n| n as u64);
         match delivered {
-            Delivered::NoBudget | Delivered::Working => {
+            Delivered::NoBudget => {
                 self.budget.hold(pending.len());
                 p.pending = Some(pending);
                 self.budget.add_awaiting(id);
@@ -551,39 +544,6 @@ impl ConsumedPartitions {
                 self.report_error(id, error);
                 self.set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
             }
-        }
-    }
-
-    // ---------------------------------------------------------------- jobs
-
-    pub(super) fn set_work_rules(&mut self, rules: WorkRules) {
-        self.opening.set_rules(rules);
-    }
-
-    pub(super) fn next_work(&mut self) -> Option<Work> {
-        self.opening.next_work()
-    }
-
-    /// Handles the result of a job. The result for data that was dropped meanwhile is ignored.
-    pub(super) fn on_work(&mut self, done: WorkDone) {
-        let Some((id, bytes)) = self.opening.end(&done) else {
-            return;
-        };
-        let pending = self.positions.get_mut(id).and_then(|p| p.pending.as_mut());
-        match pending.and_then(|pending| pending.store(done)) {
-            Some(unneeded) => {
-                self.budget.on_dropped(unneeded);
-                self.opening.on_stored(id);
-            }
-            None => self.budget.on_dropped(bytes),
-        }
-    }
-
-    /// Delivers the data that jobs have opened.
-    pub(super) fn deliver_opened(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
-        for id in self.opening.take_ended() {
-            self.budget.remove_awaiting(id);
-            self.deliver(ctx, cluster, id);
         }
     }
 

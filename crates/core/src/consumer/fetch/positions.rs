@@ -47,7 +47,7 @@ pub(in crate::consumer) enum FetchState {
     InFlight(NodeId),
     /// The application: its queue holds `queued.min.messages` records.
     QueueFull,
-    /// Budget for data that was received already, or jobs that decompress it.
+    /// Budget for data that was received already.
     AwaitBudget,
 }
 
@@ -105,8 +105,6 @@ pub(in crate::consumer) struct Position {
     /// The leader epoch in the last request.
     pub(super) sent_leader_epoch: i32,
     pub(super) pending: Option<PendingData>,
-    /// The size of the last compressed batch before and after decompression.
-    pub(super) ratio: (u64, u64),
 }
 
 impl Position {
@@ -135,7 +133,6 @@ impl Position {
             preferred: None,
             sent_leader_epoch: -1,
             pending: None,
-            ratio: (1, 1),
         }
     }
 
