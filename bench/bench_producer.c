@@ -21,15 +21,12 @@
  * line is that of rdkafka_performance. Runs on any librdkafka.so.1.
  */
 
-#include "rdkafka.h"
+#define BENCH_NAME "bench_producer"
+#include "bench.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TEXT_BYTES = 1 << 20, THREADS_MAX = 64 };
@@ -42,24 +39,6 @@ static long count = 1000000;
 static int threads = 1, keyed, flags = RD_KAFKA_MSG_F_COPY, one_at_a_time, new_clients, transaction_ms, dry;
 static long work_turns;
 static atomic_long delivered, failed;
-
-static double now_us(void) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-/* User and system time of the whole process. */
-static double cpu_us(void) {
-        struct rusage u;
-        getrusage(RUSAGE_SELF, &u);
-        return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-static void die(const char *what, const char *why) {
-        fprintf(stderr, "bench_producer: %s: %s\n", what, why);
-        exit(1);
-}
 
 /* Words in an order that does not repeat soon, so that codecs have work and success. */
 static void write_text(void) {
@@ -245,13 +224,6 @@ static void produce_one_at_a_time(void) {
                 took[i] = now_us() - begin;
         }
         report_times(took);
-}
-
-static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
-        char why[512];
-
-        if (rd_kafka_conf_set(conf, name, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
-                die(name, why);
 }
 
 /* Statistics are emitted only with a callback: -X statistics.interval.ms=1000 measures their cost. */
