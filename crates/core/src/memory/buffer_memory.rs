@@ -100,9 +100,14 @@ pub struct BufferMemory {
 impl BufferMemory {
     /// Creates an empty buffer memory. 0 messages means no limit on their number.
     pub fn new(max_messages: u64, max_bytes: u64) -> Self {
+        let shares = [const { OnceLock::new() }; SHARES];
+        if cfg!(ottla_loom) {
+            // Models do not see that `OnceLock` publishes a share to other threads.
+            shares.iter().for_each(|share| drop(share.set(Box::default())));
+        }
         BufferMemory {
             common: Common::default(),
-            shares: [const { OnceLock::new() }; SHARES],
+            shares,
             shares_end: std::sync::atomic::AtomicUsize::new(0),
             max: Amount {
                 records: if max_messages == 0 { u64::MAX } else { max_messages },
@@ -150,6 +155,9 @@ impl BufferMemory {
     #[inline]
     fn own_share(&self) -> &Share {
         let number = thread_number() % SHARES;
+        if cfg!(ottla_loom) {
+            self.shares_end.fetch_max(number + 1, Ordering::Relaxed);
+        }
         self.shares[number].get_or_init(|| {
             self.shares_end.fetch_max(number + 1, Ordering::Relaxed);
             Box::default()
