@@ -47,6 +47,7 @@ mod retry_policy;
 mod sealing;
 mod sender;
 mod sequence;
+mod sticky_partition;
 mod timers;
 mod topic_queue;
 mod transactions;
