@@ -187,7 +187,7 @@ fn child_has_worker_threads_of_its_own() {
     let settings = [
         ("test.mock.num.brokers", "1"),
         ("compression.codec", "zstd"),
-        ("compression.level", "15"),
+        ("compression.level", "12"),
         ("worker.threads", "2"),
     ];
     let p = client(ClientKind::Producer, &settings);

@@ -144,7 +144,7 @@ fn busy_producer_compresses_on_worker_threads_that_end_with_it() {
     let settings = [
         ("test.mock.num.brokers", "1"),
         ("compression.codec", "zstd"),
-        ("compression.level", "15"),
+        ("compression.level", "12"),
         ("worker.threads", "2"),
         ("linger.ms", "5"),
     ];
