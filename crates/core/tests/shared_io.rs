@@ -34,6 +34,7 @@ fn client_with(kind: ClientKind, settings: &[(&str, &str)], hooks: ClientHooks) 
 fn client(kind: ClientKind, servers: &str, threads: &str) -> Client {
     let settings = [
         ("bootstrap.servers", servers),
+        ("group.id", "g"),
         ("io.threads.shared", threads),
         ("linger.ms", "0"),
     ];
