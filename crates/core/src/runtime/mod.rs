@@ -14,11 +14,11 @@ mod io_thread;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod pool;
+mod thread_count;
 mod wake_state;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ottla_tls::ClientTls;
 
@@ -33,12 +33,9 @@ use crate::transport::{
     AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
 };
 
-/// The number of running I/O threads in this process, those of the pool included.
-static THREADS: AtomicUsize = AtomicUsize::new(0);
-
 /// Returns the number of threads that clients of this process run, including those for look-ups and files.
 pub fn live_threads() -> usize {
-    THREADS.load(Ordering::Relaxed) + worker_threads()
+    thread_count::get() + worker_threads()
 }
 
 /// The settings of a loop.
@@ -136,7 +133,7 @@ impl Loop {
 /// Starts the I/O thread of one client.
 fn spawn(waker: Arc<LoopWaker>, interceptor: Option<Arc<dyn Interceptor>>) -> io::Result<thread::JoinHandle<()>> {
     // Counted before it starts, so that the count is correct when the client's constructor returns.
-    THREADS.fetch_add(1, Ordering::Relaxed);
+    thread_count::add();
     let spawned = thread::Builder::new().name("ottla-io".into()).spawn(move || {
         if let Some(interceptor) = &interceptor {
             interceptor.on_thread_start();
@@ -145,10 +142,10 @@ fn spawn(waker: Arc<LoopWaker>, interceptor: Option<Arc<dyn Interceptor>>) -> io
         if let Some(interceptor) = interceptor {
             interceptor.on_thread_exit();
         }
-        THREADS.fetch_sub(1, Ordering::Relaxed);
+        thread_count::subtract();
     });
     if spawned.is_err() {
-        THREADS.fetch_sub(1, Ordering::Relaxed);
+        thread_count::subtract();
     }
     spawned
 }

@@ -1,16 +1,16 @@
 //! Models of the pool: wake-ups, the exclusive driving of a client, stuck clients, the pool's end.
 
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::super::wake_state::{WakeAction, WakeState};
+use super::member::{Member, Turn};
 use super::test_events::TestEvents;
-use super::*;
+use super::workers::Pool;
 use crate::sys::sync::model_tests::{ModelWaker, explore, must_catch};
 use crate::sys::sync::{AtomicBool, AtomicU64, Flaw};
 use crate::sys::{Clock, Instant, Waker};
-
-pub(super) const STACK_WORDS: usize = 32 * 1024;
 
 /// A clock whose time does not pass.
 struct Still;
@@ -124,7 +124,9 @@ fn two_clients(workers: usize) {
     for (client, id) in clients.iter().zip(ids) {
         client.notify(&pool, id, 1);
     }
-    ids.map(|id| pool.wait_for_end(id));
+    for id in ids {
+        pool.wait_for_end(id);
+    }
 }
 
 #[test]

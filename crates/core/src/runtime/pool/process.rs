@@ -2,23 +2,23 @@
 
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::{Arc, Weak};
+// Not that of `sys::sync`, which cannot be static in models. Models have pools of their own.
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use mio::unix::SourceFd;
-use mio::{Interest, Registry, Token};
-// Not of `sys::sync`, whose locks in models cannot be static. Models have pools of their own.
-use parking_lot::Mutex;
-
-use super::{Events, Member, Pool};
+use super::member::{Events, Member};
+use super::workers::Pool;
+use crate::sys::sync::ForkSafeMutex;
 use crate::sys::{SystemClock, forks};
 use crate::transport::{Poller, WAKE};
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
 
 /// The pool's poller, in which the clients' pollers are registered.
 struct ClientPollers {
     registry: Registry,
     waker: mio::Waker,
-    poller: Mutex<Poller>,
+    poller: ForkSafeMutex<Poller>,
 }
 
 impl ClientPollers {
@@ -28,7 +28,7 @@ impl ClientPollers {
         Ok(ClientPollers {
             waker: mio::Waker::new(&registry, WAKE)?,
             registry,
-            poller: Mutex::new(poller),
+            poller: ForkSafeMutex::new(poller),
         })
     }
 }
@@ -88,7 +88,9 @@ static POOLS: [Mutex<ProcessPool>; PROCESSES] = [const { Mutex::new((0, Weak::ne
 /// Those of the operating system, such as when no descriptors or threads are left.
 pub(in crate::runtime) fn enter(size: usize, member: Arc<dyn Member>) -> io::Result<PooledClient> {
     let process = forks::depth();
-    let mut current = POOLS[process as usize % PROCESSES].lock();
+    let mut current = POOLS[process as usize % PROCESSES]
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     if current.0 == process
         && let Some(pool) = current.1.upgrade()
         && let Some(id) = pool.add(size, member.clone())?

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Member, Turn};
+use super::member::{Member, Turn};
 use crate::sys::Instant;
 use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
 

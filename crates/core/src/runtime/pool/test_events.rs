@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use super::Events;
+use super::member::Events;
 use crate::sys::sync::{Condvar, Deadline, Mutex, wait_while};
 
 /// The events of clients, set by the test.

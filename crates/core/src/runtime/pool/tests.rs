@@ -1,11 +1,14 @@
+use std::os::fd::RawFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use super::member::{Member, Turn};
 use super::test_events::{REFUSED, TestEvents};
-use super::*;
+use super::workers::Pool;
 use crate::sys::SystemClock;
-use crate::sys::sync::AtomicBool;
+use crate::sys::sync::{AtomicBool, Mutex};
 
 /// A client whose turns the test determines.
 struct TestClient {
