@@ -1,7 +1,7 @@
 //! A client's I/O thread: waits for sockets, timers and wake-ups, and drives the core.
 //!
-//! A client has one I/O thread, however many brokers there are, or shares the I/O threads of a `pool`. Threads for name look-ups and for offset files
-//! ([`transport`](crate::transport)) exist only while they have work.
+//! A client has one I/O thread, however many brokers there are, or shares the I/O threads of a `pool`. Threads for name
+//! look-ups and for offset files ([`transport`](crate::transport)) exist only while they have work.
 //!
 //! The core and its sockets are a `Driver` behind a lock, which the I/O thread holds while it works, not while it waits. So
 //! a thread of the application that flushes, or produces a lone record that does not linger, may drive the core itself while

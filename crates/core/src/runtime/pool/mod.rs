@@ -8,8 +8,8 @@
 //!   several clients are ready, or when the client's last turn was long. At most `size` workers lead or drive.
 //! - The *watcher* is one further thread. A client that blocks its worker, in a callback of the application for example,
 //!   would hold up the others. The watcher finds turns that last longer than 50 ms while no worker leads. It excludes
-//!   them from the number of workers, so another worker takes over, which is started if there is none. The surplus worker
-//!   ends when the stuck one returns.
+//!   them from the number of workers, so another worker takes over, which is started if there is none. A worker
+//!   that is surplus when it returns from a turn ends.
 //!
 //! The pool begins with its first client and ends with its last; the call that ends the last client joins the threads. The
 //! clients of a forked child have a pool of their own.

@@ -6,13 +6,14 @@ use std::os::fd::RawFd;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
+
 use super::member::{Events, Member};
 use super::workers::Pool;
 use crate::sys::sync::ForkSafeMutex;
 use crate::sys::{SystemClock, forks};
 use crate::transport::{Poller, WAKE};
-use mio::unix::SourceFd;
-use mio::{Interest, Registry, Token};
 
 /// The pool's poller, in which the clients' pollers are registered.
 struct ClientPollers {
