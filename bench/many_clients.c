@@ -7,14 +7,10 @@
  * end. With -g each client is the only member of a group that subscribes to the topic instead. After SETTLE_S more
  * seconds it measures SECONDS, in which the application does nothing. Prints one JSON object. Runs on any librdkafka.so.1.
  */
-#define _GNU_SOURCE
-#include "rdkafka.h"
+#define BENCH_NAME "many_clients"
+#include "bench.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CLIENTS_MAX = 10000, PROPERTIES_MAX = 32, WAIT_S = 240, SETTLE_S = 5 };
@@ -27,23 +23,14 @@ static rd_kafka_t *consumers[CLIENTS_MAX];
 static char at_end[CLIENTS_MAX];
 
 static double now_s(void) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+        return now_us() / 1e6;
 }
 
-/* User and system time of the whole process, and its context switches. */
-static double cpu_ms(long *switches) {
+/* The context switches of the whole process. */
+static long switches(void) {
         struct rusage u;
         getrusage(RUSAGE_SELF, &u);
-        *switches = u.ru_nvcsw + u.ru_nivcsw;
-        return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e3 +
-               (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e3;
-}
-
-static void die(const char *what, const char *why) {
-        fprintf(stderr, "many_clients: %s: %s\n", what, why);
-        exit(1);
+        return u.ru_nvcsw + u.ru_nivcsw;
 }
 
 /* A number of /proc/self/status. */
@@ -58,12 +45,6 @@ static long status(const char *name) {
         if (file)
                 fclose(file);
         return value;
-}
-
-static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
-        char why[512];
-        if (rd_kafka_conf_set(conf, name, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
-                die(name, why);
 }
 
 static rd_kafka_t *consumer(int number) {
@@ -130,7 +111,7 @@ static void wait_for_ends(double until) {
 int main(int argc, char **argv) {
         struct rlimit files;
         double begin, ready, cpu;
-        long rss, threads, before, after;
+        long rss, threads, changes;
         int i, opt;
 
         while ((opt = getopt(argc, argv, "b:t:p:n:s:gX:")) != -1) {
@@ -165,13 +146,15 @@ int main(int argc, char **argv) {
         ready = now_s();
         sleep(SETTLE_S);
         threads = status("Threads:");
-        cpu = -cpu_ms(&before);
+        changes = -switches();
+        cpu = -cpu_us();
         sleep((unsigned)seconds);
-        cpu += cpu_ms(&after);
+        cpu += cpu_us();
+        changes += switches();
         printf("{\"version\": \"%s\", \"clients\": %d, \"ready_s\": %.2f, \"threads\": %ld, \"rss_kib\": %ld, "
                "\"rss_before_kib\": %ld, \"cpu_ms_per_s\": %.2f, \"switches_per_s\": %.0f, ",
-               rd_kafka_version_str(), clients, ready - begin, threads, status("VmRSS:"), rss, cpu / (double)seconds,
-               (double)(after - before) / (double)seconds);
+               rd_kafka_version_str(), clients, ready - begin, threads, status("VmRSS:"), rss, cpu / 1e3 / (double)seconds,
+               (double)changes / (double)seconds);
         begin = now_s();
         for (i = 0; i < clients; i++)
                 rd_kafka_destroy(consumers[i]);

@@ -15,7 +15,7 @@ CARGO_DENY := $(if $(shell command -v cargo-deny),,.cache/tools/bin/cargo-deny)
 	@$(CARGO) install -q --locked --version $(CARGO_DENY_VERSION) --root .cache/tools \
 	    --target-dir $(TARGET_DIR)/tools cargo-deny
 
-.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-sasl bench-admin bench-share bench-many-clients soak-share deny
+.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-threads bench-sasl bench-admin bench-share bench-many-clients soak-share deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -99,6 +99,10 @@ bench-parts:
 ## bench-python: benchmark the loop produce, flush, repeat in Python, on this library and on librdkafka
 bench-python: lib
 	@$(PYTHON) bench/sync_loop.py $(BENCH_ARGS)
+
+## bench-threads: compare the rates of 1 to 16 threads that produce on one client, on this library and on librdkafka
+bench-threads: lib
+	@$(PYTHON) bench/threads.py $(BENCH_ARGS)
 
 ## bench-sasl: compare the CPU time per message of SASL_PLAINTEXT with that of PLAINTEXT, on this library
 bench-sasl: lib

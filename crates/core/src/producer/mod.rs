@@ -44,6 +44,7 @@ mod producer_id;
 mod retry_policy;
 mod sender;
 mod sequence;
+mod sticky_partition;
 mod timers;
 mod topic_queue;
 mod transactions;

@@ -8,6 +8,7 @@
 //!
 //! - the poller's lock, the driver's lock (`runtime`), then any other;
 //! - the producer's topic table, a topic's waiting records, a partition's open batch, the ready list or the pool of blocks;
+//! - the producer's buffer memory: waiting threads, granted memory, a thread's portion;
 //! - the lock on changes of forwards, a queue, the queue that it forwards to (`event/queue.rs`).
 //!
 //! No lock is held while code of the application runs: the partitioner is called without any lock, and a queue's notify

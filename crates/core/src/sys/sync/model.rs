@@ -178,6 +178,11 @@ impl<T> Mutex<T> {
         MutexGuard(Some(held(self.0.lock())))
     }
 
+    /// Waits for the lock. Does not note whether another thread held it: that is only a hint.
+    pub fn lock_noting(&self) -> (MutexGuard<'_, T>, bool) {
+        (self.lock(), false)
+    }
+
     /// Acquires the lock if it is free.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.try_lock().ok().map(|guard| MutexGuard(Some(guard)))
