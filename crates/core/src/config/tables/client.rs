@@ -119,6 +119,12 @@ macro_rules! client_rows {
      and varies at random by -25% to +50%; 0 reconnects at once.";
 "reconnect.backoff.max.ms" reconnect_backoff_max_ms: u32 = int(0, 3_600_000, 10_000).ms().medium() =>
     "Longest pause before a broker is connected to again; not less than `reconnect.backoff.ms`.";
+"io.threads.shared" io_threads_shared: u32 = int(0, 1024, 0).count() =>
+    "Number of I/O threads that the clients of this process with a value above 0 share, for processes with many clients: \
+     the largest value of their clients. 0 gives the client an I/O thread of its own. The threads are started when \
+     there is work for them and end with the last client; one more thread watches them. A client whose callbacks block \
+     a thread for more than 50 ms does not hold up the others: a further thread replaces it until it returns. A client \
+     with interceptors of the start or the end of threads has a thread of its own. Not in librdkafka.";
 "statistics.interval.ms" statistics_interval_ms: u32 = int(0, 86_400_000, 0).ms().high() =>
     "Interval of the statistics document for `stats_cb` or as an event; 0 disables it.";
 "enabled_events" enabled_events: u32 = int(0, i32::MAX, 0) =>
