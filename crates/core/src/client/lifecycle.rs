@@ -85,6 +85,7 @@ impl ClientThread {
                 _ => CallerPolling::Disabled,
             },
             tls: tls.clone(),
+            worker_threads: conf.worker_threads as usize,
         };
         let io = Loop::new(options).map_err(|e| Error::system_resource("no event loop for the client", &e))?;
         let builder = CoreBuilder {

@@ -1,7 +1,8 @@
 //! A client's I/O thread: waits for sockets, timers and wake-ups, and drives the core.
 //!
 //! A client has one I/O thread, however many brokers there are, or shares the I/O threads of a `pool`. Threads for name
-//! look-ups and for offset files ([`transport`](crate::transport)) exist only while they have work.
+//! look-ups and for offset files ([`transport`](crate::transport)) exist only while they have work. While a loop is busy, jobs
+//! of the core run on threads that all clients of the process share (`work_pool`, `load_meter`).
 //!
 //! The core and its sockets are a `Driver` behind a lock, which the I/O thread holds while it works, not while it waits. So
 //! a thread of the application that flushes, or produces a lone record that does not linger, may drive the core itself while
@@ -11,11 +12,13 @@
 mod caller_polling;
 mod driver;
 mod io_thread;
+mod load_meter;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
 mod pool;
 mod thread_count;
 mod wake_state;
+mod work_pool;
 
 use std::io;
 use std::sync::Arc;
@@ -25,6 +28,8 @@ use ottla_tls::ClientTls;
 pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
 pub use self::io_thread::IoThread;
+use self::load_meter::LoadMeter;
+use self::work_pool::{WorkClient, WorkPool, job_threads};
 use crate::core::{CallerPolling, Core};
 use crate::interceptor::Interceptor;
 use crate::sys::SharedClock;
@@ -33,9 +38,9 @@ use crate::transport::{
     AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
 };
 
-/// Returns the number of threads that clients of this process run, including those for look-ups and files.
+/// Returns the number of threads that clients of this process run, including those for jobs, look-ups and files.
 pub fn live_threads() -> usize {
-    thread_count::get() + worker_threads()
+    thread_count::get() + worker_threads() + job_threads()
 }
 
 /// The settings of a loop.
@@ -50,6 +55,8 @@ pub struct LoopOptions {
     pub caller_polling: CallerPolling,
     /// The TLS of connections to brokers.
     pub tls: Option<Arc<ClientTls>>,
+    /// The maximum number of threads that run jobs of the core.
+    pub worker_threads: usize,
 }
 
 /// The parts of an event loop that exist before its core.
@@ -58,6 +65,7 @@ pub struct Loop {
     waker: Arc<LoopWaker>,
     transport: TcpTransport,
     files: Files,
+    work: WorkClient,
 }
 
 impl Loop {
@@ -72,6 +80,7 @@ impl Loop {
             system,
             caller_polling,
             tls,
+            worker_threads,
         } = options;
         let poller = Poller::new()?;
         let registry = poller.registry().try_clone()?;
@@ -79,11 +88,13 @@ impl Loop {
         let waker = Arc::new(LoopWaker::new(inner, poller, system.shield, caller_polling));
         let resolver = Resolver::new(waker.clone(), family, system.resolve.clone());
         let files = Files::new(waker.clone(), system.clone());
+        let work = WorkClient::new(WorkPool::of_process(), worker_threads, waker.clone());
         let transport = TcpTransport::new(registry, (resolver, waker.clone()), sockets, system, tls);
         Ok(Loop {
             waker,
             transport,
             files,
+            work,
         })
     }
 
@@ -117,11 +128,14 @@ impl Loop {
             waker,
             transport,
             files,
+            work,
         } = self;
         *waker.driver.lock() = Some(Driver {
             core,
             transport,
             files,
+            work,
+            load: LoadMeter::default(),
             clock,
             sleeps_until: None,
             settled: false,

@@ -14,6 +14,7 @@ const OWN: &[&str] = &[
     "ssl.certificate.refresh.interval.ms",
     "ssl.certificate.refresh.reconnect.ms",
     "share.acquire.mode",
+    "worker.threads",
     "test.mock.ssl",
     "test.mock.ssl.certificate.location",
     "test.mock.ssl.key.location",
