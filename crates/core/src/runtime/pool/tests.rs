@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)] // clippy takes only the test functions themselves for tests
+
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
