@@ -49,7 +49,7 @@ struct Granted {
     has_portions: bool,
 }
 
-/// What all threads share, apart from what they only read.
+/// The state that all threads write.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Common {

@@ -6,8 +6,8 @@ use super::append_only_table::AppendOnlyTable;
 use crate::sys::{Instant, thread_number};
 use crate::types::PARTITION_UA;
 
-/// How often a thread waits for the lock of its sticky partition, within the time for which a partition is used, until it
-/// gets another one.
+/// The number of waits for the lock of the sticky partition, within the time for which a partition is used, after which a
+/// thread gets another one.
 const CONTENTIONS_MAX: u32 = 8;
 
 /// The number of threads with partitions of their own. Threads beyond it share theirs.

@@ -1,6 +1,6 @@
 //! Locks, condition variables and atomics of all state that threads share.
 //!
-//! They are those of parking_lot and of the standard library. With `--cfg ottla_loom` they are those of
+//! They are those of parking_lot and of the standard library (atomics, and the locks whose names begin with `ForkSafe`). With `--cfg ottla_loom` they are those of
 //! [loom](https://docs.rs/loom), which runs the models (`model_tests.rs` in several modules) through every schedule. All shared
 //! state uses these types, so that the models run the production code.
 //!
@@ -18,6 +18,8 @@
 //! not pass in a model: a [`Deadline`] has passed from the start or never passes. A lost wake-up that a timeout would hide
 //! in production is therefore a deadlock in a model, which loom reports.
 
+#[cfg(not(ottla_loom))]
+mod fork_safe;
 #[cfg(ottla_loom)]
 mod model;
 #[cfg(not(ottla_loom))]
@@ -28,6 +30,8 @@ mod system;
 #[cfg(all(test, ottla_loom))]
 pub(crate) mod model_tests;
 
+#[cfg(not(ottla_loom))]
+pub use fork_safe::{ForkSafeCondvar, ForkSafeGuard, ForkSafeMutex};
 #[cfg(ottla_loom)]
 pub use model::*;
 #[cfg(not(ottla_loom))]

@@ -10,6 +10,7 @@ use crate::config::value::Value;
 
 /// Properties that librdkafka does not have.
 const OWN: &[&str] = &[
+    "io.threads.shared",
     "ssl.certificate.refresh.interval.ms",
     "ssl.certificate.refresh.reconnect.ms",
     "share.acquire.mode",

@@ -267,14 +267,18 @@ impl Sender {
                 TakenPart::Part(Part { slot, name, data }, class)
             }
             Err(error) => {
-                // Enqueueing has the broker served again: no request is sent whose end would do so.
                 partition_sender.queued_on = None;
-                let status = batch.status();
-                self.records.deliver(id, batch, Some(error), status, ctx.now);
-                self.enqueue(ctx, cluster, id);
+                self.fail_unsealed(ctx, cluster, id, batch, error);
                 TakenPart::Nothing
             }
         }
+    }
+
+    /// Fails a batch that cannot be encoded. Enqueueing has the broker served again: no request is sent whose end would do so.
+    fn fail_unsealed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: PartitionId, batch: Batch, error: Error) {
+        let status = batch.status();
+        self.records.deliver(id, batch, Some(error), status, ctx.now);
+        self.enqueue(ctx, cluster, id);
     }
 
     /// Closes a partition's open batch, if no other batch is pending, for a request to `node` that already has `bytes`.

@@ -189,6 +189,15 @@ impl<T> Mutex<T> {
     }
 }
 
+/// The same mutex: models do not fork.
+pub type ForkSafeMutex<T> = Mutex<T>;
+
+/// Its guard.
+pub type ForkSafeGuard<'a, T> = MutexGuard<'a, T>;
+
+/// The same condition variable.
+pub type ForkSafeCondvar = Condvar;
+
 /// A plain mutex, since loom cannot explore spinning.
 pub type SpinMutex<T> = Mutex<T>;
 
@@ -263,6 +272,17 @@ impl Condvar {
         if !flawed(Flaw::NoNotify) {
             self.0.notify_all();
         }
+    }
+
+    /// As that of `ForkSafeCondvar` in other builds.
+    pub fn wait_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        condition: impl FnMut(&mut T) -> bool,
+        deadline: Deadline,
+    ) -> MutexGuard<'a, T> {
+        wait_while(self, &mut guard, condition, deadline);
+        guard
     }
 }
 
