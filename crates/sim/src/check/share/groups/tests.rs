@@ -55,6 +55,7 @@ fn acknowledged(offsets: (i64, i64), ty: AcknowledgeType) -> Vec<PartitionAcknow
             node: NodeId(BROKER),
             incarnation: 0,
         },
+        acquisition: 1,
         topic_id: TOPIC,
         tp: TopicPartition::new("t", 0),
         ranges: vec![AcknowledgedRange { offsets, ty }],
