@@ -299,14 +299,18 @@ fn acknowledgement_does_not_apply_to_a_later_acquisition() {
 
 #[test]
 fn records_of_a_former_leader_are_not_delivered() {
-    let (mut w, mut app) = world_of(&[], &[1]);
+    let (mut w, mut app) = world_of(&[], &[1, 2]);
     w.append_values("t", 0, &["a"]);
     w.hold(ApiKey::SHARE_FETCH);
     let mut held = None;
+    // Metadata is requested on the connection to broker 2.
     w.run_until(10_000, |w| {
-        held = held.take().or_else(|| w.next::<ShareFetchRequest>());
-        if held.is_none() {
-            w.share_poll_once();
+        w.share_poll_once();
+        while let Some((arrival, _)) = w.next::<ShareFetchRequest>() {
+            match arrival.node {
+                1 => held = Some(arrival),
+                _ => w.serve(&arrival),
+            }
         }
         held.is_some()
     });
@@ -316,7 +320,7 @@ fn records_of_a_former_leader_are_not_delivered() {
     w.refresh("t");
     w.run_ms(1000);
     w.brokers().set_leader("t", 0, Some(old)).unwrap();
-    w.serve(&held.unwrap().0);
+    w.serve(&held.unwrap());
     w.run_ms(100);
     let view = w.brokers().share_partition_view("g", "t", 0).unwrap();
     assert_eq!(
