@@ -418,4 +418,27 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
         3392351,
         "after a rebootstrap the look-up of an admin call named a leader first: the consumer was not notified of its address",
     ),
+    (
+        9950104753,
+        "brokers: a gap was closed before as many records as allowed in flight, all of them done: the start offset of a \
+         share partition did not move",
+    ),
+    (
+        5459,
+        "brokers: a refused ShareFetch neither opened nor advanced the session, and answered with errors of partitions: the \
+         client went on with a session of other partitions",
+    ),
+    (
+        4373,
+        "an acknowledgement that waited while its lock ran out was applied to the next acquisition, which the application \
+         had not seen",
+    ),
+    (
+        10599,
+        "records in a late response of a former leader were delivered, although their acknowledgements could only fail",
+    ),
+    (
+        16803,
+        "two acknowledgements of one type, of which the leader has one: the checker compared the result of the other",
+    ),
 ];

@@ -16,6 +16,24 @@ use crate::trace::trace;
 use crate::wire::{api_of, decode};
 use crate::world::World;
 
+/// Returns the acknowledgements of a request: ShareFetch and ShareAcknowledge have types of their own with the same fields.
+macro_rules! acks_of {
+    ($request:expr) => {{
+        let topics = $request.topics.iter();
+        let partitions = topics.flat_map(|t| t.partitions.iter().map(move |p| (t.topic_id, p)));
+        let acks = partitions.flat_map(|(topic, p)| {
+            p.acknowledgement_batches.iter().map(move |batch| WireAck {
+                topic,
+                partition: p.partition_index,
+                first: batch.first_offset,
+                last: batch.last_offset,
+                types: batch.acknowledge_types.clone(),
+            })
+        });
+        acks.collect::<Vec<WireAck>>()
+    }};
+}
+
 /// Observes a request of a member as it is sent, with its length prefix.
 pub(crate) fn observe_share_request(world: &mut World, client: usize, conn: ConnId, frame: &Bytes) {
     if !world.share_members.exist() {
@@ -38,20 +56,14 @@ pub(crate) fn observe_share_request(world: &mut World, client: usize, conn: Conn
                 r.group_id.clone(),
                 r.member_id.clone(),
                 r.share_session_epoch,
-                acks_of_fetch(&r),
+                acks_of!(r),
             ),
             None => return,
         },
         ApiKey::SHARE_ACKNOWLEDGE => match decode::<ShareAcknowledgeRequest>(frame) {
             Some((_, r)) => {
-                let acks = acks_of_acknowledge(&r);
-                (
-                    false,
-                    r.group_id.clone(),
-                    r.member_id.clone(),
-                    r.share_session_epoch,
-                    acks,
-                )
+                let acks = acks_of!(r);
+                (false, r.group_id, r.member_id, r.share_session_epoch, acks)
             }
             None => return,
         },
@@ -85,40 +97,6 @@ pub(crate) fn observe_share_request(world: &mut World, client: usize, conn: Conn
         .share
         .on_request((client, &group, broker), epoch, &acks, now_us);
     world.check.expect(result);
-}
-
-fn acks_of_fetch(request: &ShareFetchRequest) -> Vec<WireAck> {
-    let partitions = request
-        .topics
-        .iter()
-        .flat_map(|t| t.partitions.iter().map(move |p| (t.topic_id, p)));
-    let acks = partitions.flat_map(|(topic, p)| {
-        p.acknowledgement_batches.iter().map(move |batch| WireAck {
-            topic,
-            partition: p.partition_index,
-            first: batch.first_offset,
-            last: batch.last_offset,
-            types: batch.acknowledge_types.clone(),
-        })
-    });
-    acks.collect()
-}
-
-fn acks_of_acknowledge(request: &ShareAcknowledgeRequest) -> Vec<WireAck> {
-    let partitions = request
-        .topics
-        .iter()
-        .flat_map(|t| t.partitions.iter().map(move |p| (t.topic_id, p)));
-    let acks = partitions.flat_map(|(topic, p)| {
-        p.acknowledgement_batches.iter().map(move |batch| WireAck {
-            topic,
-            partition: p.partition_index,
-            first: batch.first_offset,
-            last: batch.last_offset,
-            types: batch.acknowledge_types.clone(),
-        })
-    });
-    acks.collect()
 }
 
 /// Observes a response, without its length prefix, as it reaches the client.
@@ -155,6 +133,10 @@ pub(crate) fn observe_share_response(world: &mut World, client: usize, conn: Con
             world.trace,
             "c{client} receives ShareFetch error {} {acquired:?}", response.error_code
         );
+        let offsets = acquired
+            .iter()
+            .map(|range| (range.last - range.first + 1).unsigned_abs());
+        world.counters(client).acquired += offsets.sum::<u64>();
         let member = (client, pending.group.as_str(), pending.broker);
         world.check.share.on_received(member, &acquired, now_us);
         response.error_code

@@ -278,6 +278,7 @@ impl Drop for Waiting {
 #[derive(Debug)]
 pub struct ShareBatch {
     session: ShareSessionId,
+    acquisition: u64,
     partitions: Vec<AcquiredPartition>,
     received_at: Instant,
     lock_until: Instant,
@@ -287,7 +288,7 @@ pub struct ShareBatch {
 impl ShareBatch {
     /// Creates a batch that counts as waiting in `queue`. The broker takes the records back at `lock_until`.
     pub fn new(
-        session: ShareSessionId,
+        (session, acquisition): (ShareSessionId, u64),
         partitions: Vec<AcquiredPartition>,
         received_at: Instant,
         lock_until: Instant,
@@ -295,6 +296,7 @@ impl ShareBatch {
     ) -> Self {
         ShareBatch {
             session,
+            acquisition,
             partitions,
             received_at,
             lock_until,
@@ -305,6 +307,12 @@ impl ShareBatch {
     /// Returns the session that the records were acquired in.
     pub fn session(&self) -> ShareSessionId {
         self.session
+    }
+
+    /// Returns the number of the acquisition. Later ones of the same client have higher numbers, so that an acknowledgement
+    /// of an earlier acquisition of a record differs from that of a later one.
+    pub fn acquisition(&self) -> u64 {
+        self.acquisition
     }
 
     /// Returns the partitions, each once.

@@ -148,7 +148,8 @@ impl StickyPartition {
     }
 }
 
-#[cfg(all(test, not(ottla_loom)))]
+#[cfg(not(ottla_loom))]
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -158,6 +159,7 @@ mod tests {
         Instant::from_micros(1_000_000 + us)
     }
 
+    #[allow(clippy::unwrap_used)] // clippy takes only the test functions themselves for tests
     fn on_other_thread<T: Send>(f: impl FnOnce() -> T + Send) -> T {
         std::thread::scope(|scope| scope.spawn(f).join().unwrap())
     }

@@ -199,6 +199,8 @@ fn batches(ranges: &[WireRange]) -> Vec<WireBatch> {
 struct Call {
     commit: CommitCall,
     results: CommitResults,
+    /// The partition of each set of acknowledgements without a result: records of one partition from several acquisitions
+    /// are several sets.
     waiting_for: Vec<TopicPartition>,
 }
 
@@ -219,7 +221,8 @@ impl Results {
         }
     }
 
-    /// Adds a synchronous commit of these partitions, each of which gets a result. Returns the call's number.
+    /// Adds a synchronous commit of sets of acknowledgements, each of which gets a result. Returns the call's number.
+    /// `partitions` has the partition of each set.
     pub(super) fn begin(&mut self, commit: CommitCall, partitions: Vec<TopicPartition>) -> u64 {
         self.last_call += 1;
         let call = Call {
@@ -250,11 +253,7 @@ impl Results {
             if let Some(at) = call.waiting_for.iter().position(|tp| *tp == set.tp) {
                 call.waiting_for.swap_remove(at);
             }
-            match call.results.iter_mut().find(|(tp, _)| *tp == set.tp) {
-                Some((_, known)) if known.is_ok() => *known = error,
-                Some(_) => {}
-                None => call.results.push((set.tp, error)),
-            }
+            add_result(&mut call.results, set.tp, error);
             self.complete(number);
         }
     }
@@ -276,9 +275,7 @@ impl Results {
         let expired = self.calls.extract_if(.., |_, call| call.commit.deadline <= now);
         for (_, mut call) in expired {
             for tp in call.waiting_for {
-                if !call.results.iter().any(|(known, _)| *known == tp) {
-                    call.results.push((tp, ErrorCode::REQUEST_TIMED_OUT));
-                }
+                add_result(&mut call.results, tp, ErrorCode::REQUEST_TIMED_OUT);
             }
             call.commit.reply.fill(Ok(sorted(call.results)));
         }
@@ -291,6 +288,15 @@ impl Results {
         for (_, call) in std::mem::take(&mut self.calls) {
             call.commit.reply.fill(Err(error.clone()));
         }
+    }
+}
+
+/// Adds the result of a set of acknowledgements: that of the partition is its first error.
+fn add_result(results: &mut CommitResults, tp: TopicPartition, error: ErrorCode) {
+    match results.iter_mut().find(|(known, _)| *known == tp) {
+        Some((_, known)) if known.is_ok() => *known = error,
+        Some(_) => {}
+        None => results.push((tp, error)),
     }
 }
 

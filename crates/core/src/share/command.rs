@@ -20,11 +20,13 @@ pub struct AcknowledgedRange {
     pub ty: AcknowledgeType,
 }
 
-/// Acknowledgements of one partition's records from one session.
+/// Acknowledgements of one partition's records from one acquisition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartitionAcknowledgements {
     /// The session that the records were acquired in.
     pub session: ShareSessionId,
+    /// The acquisition, see [`ShareBatch::acquisition`](crate::event::ShareBatch::acquisition).
+    pub acquisition: u64,
     /// The topic's id.
     pub topic_id: Uuid,
     /// The partition.

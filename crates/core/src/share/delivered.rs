@@ -32,6 +32,7 @@ enum RecordState {
 #[derive(Debug)]
 struct Partition {
     session: ShareSessionId,
+    acquisition: u64,
     topic_id: Uuid,
     tp: TopicPartition,
     runs: Vec<Run>,
@@ -44,7 +45,7 @@ struct Partition {
 }
 
 impl Partition {
-    fn new(session: ShareSessionId, acquired: &AcquiredPartition) -> Self {
+    fn new(batch: &ShareBatch, acquired: &AcquiredPartition) -> Self {
         let mut runs: Vec<Run> = Vec::with_capacity(acquired.ranges().len());
         let mut start = 0;
         for range in acquired.ranges() {
@@ -56,7 +57,8 @@ impl Partition {
             start += offsets.len();
         }
         Partition {
-            session,
+            session: batch.session(),
+            acquisition: batch.acquisition(),
             topic_id: acquired.topic_id(),
             tp: acquired.tp(),
             runs,
@@ -143,6 +145,7 @@ impl Partition {
         }
         (!ranges.is_empty()).then(|| PartitionAcknowledgements {
             session: self.session,
+            acquisition: self.acquisition,
             topic_id: self.topic_id,
             tp: self.tp.clone(),
             ranges,
@@ -194,8 +197,7 @@ impl Delivered {
         self.partitions.retain(|p| !p.is_committed());
         self.last = usize::MAX;
         let acquired = batch.partitions().iter().filter(|p| !p.is_empty());
-        self.partitions
-            .extend(acquired.map(|p| Partition::new(batch.session(), p)));
+        self.partitions.extend(acquired.map(|p| Partition::new(batch, p)));
     }
 
     /// Acknowledges a record, or changes an acknowledgement that is not committed.

@@ -10,6 +10,7 @@
 //! - `member`: the membership of the group;
 //! - `demand`: when to fetch;
 //! - `batch_builder`: from a response's data to acquired records;
+//! - `held`: the records that a session holds, with their acquisitions;
 //! - `acknowledgements`: acknowledgements on their way to a broker, and their results;
 //! - `application`: the application's side: the rules of its calls;
 //! - `delivered`: records that the application has not acknowledged yet;
@@ -23,6 +24,7 @@ mod batch_builder;
 mod command;
 mod delivered;
 mod demand;
+mod held;
 mod manager;
 mod member;
 mod requests;

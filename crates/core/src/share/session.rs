@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::acknowledgements::{AcknowledgementSet, PartitionId, Waiting};
+use super::held::HeldRecords;
 use crate::error::ErrorCode;
 use crate::event::{ShareSessionId, WaitingBatches};
 use crate::request::Attempts;
@@ -49,6 +50,8 @@ pub(super) struct Session {
     /// The partitions that the broker's session has.
     known: BTreeSet<PartitionId>,
     pub(super) waiting: Waiting,
+    /// The records that the application has, or that wait in its queue.
+    pub(super) held: HeldRecords,
     in_flight: Option<InFlight>,
     /// The error that later acknowledgements of records from the last session get.
     pub(super) lost_by: ErrorCode,
@@ -68,6 +71,7 @@ impl Session {
             partitions: BTreeMap::new(),
             known: BTreeSet::new(),
             waiting: Waiting::default(),
+            held: HeldRecords::default(),
             in_flight: None,
             lost_by: ErrorCode::INVALID_SHARE_SESSION_EPOCH,
             attempts: Attempts::default(),
@@ -173,6 +177,7 @@ impl Session {
         self.epoch = INITIAL_EPOCH;
         self.id.incarnation = self.id.incarnation.wrapping_add(1);
         self.known.clear();
+        self.held.clear();
         self.was_full = false;
         self.lost_by = error;
     }

@@ -54,6 +54,8 @@ pub(super) struct Sessions {
     last_fetched: Option<NodeId>,
     /// All sessions are to be closed.
     is_closing: bool,
+    /// The number of the last acquisition.
+    last_acquisition: u64,
     /// The records received of each partition that was ever assigned.
     received: BTreeMap<(Arc<str>, i32), Received>,
 }
@@ -92,6 +94,7 @@ impl Sessions {
             is_stale: false,
             last_fetched: None,
             is_closing: false,
+            last_acquisition: 0,
             received: BTreeMap::new(),
         }
     }
@@ -191,19 +194,24 @@ impl Sessions {
 
     /// Queues acknowledgements of the application.
     pub(super) fn acknowledge(&mut self, acknowledgements: Vec<PartitionAcknowledgements>, call: Option<CommitCall>) {
-        let partitions: BTreeSet<TopicPartition> = acknowledgements.iter().map(|a| a.tp.clone()).collect();
-        let call = call.map(|call| self.results.begin(call, partitions.into_iter().collect()));
+        let partitions = acknowledgements.iter().map(|a| a.tp.clone()).collect();
+        let call = call.map(|call| self.results.begin(call, partitions));
         for acknowledgement in acknowledgements {
-            let id = acknowledgement.session;
+            let (id, acquisition) = (acknowledgement.session, acknowledgement.acquisition);
             let set = AcknowledgementSet::of_application(acknowledgement, call);
             let error = match self.sessions.get_mut(&id.node) {
-                Some(session) if session.accepts(id) => match has_moved(&self.assigned, id.node, set.id) {
-                    false => {
-                        session.waiting.push(set);
-                        continue;
+                Some(session) if session.accepts(id) => {
+                    let is_held = session.held.take(&set, acquisition);
+                    match has_moved(&self.assigned, id.node, set.id) {
+                        true => ErrorCode::NOT_LEADER_FOR_PARTITION,
+                        // The lock has run out, and this client has acquired the record again.
+                        false if !is_held => ErrorCode::INVALID_RECORD_STATE,
+                        false => {
+                            session.waiting.push(set);
+                            continue;
+                        }
                     }
-                    true => ErrorCode::NOT_LEADER_FOR_PARTITION,
-                },
+                }
                 Some(session) => session.lost_by,
                 None => ErrorCode::INVALID_SHARE_SESSION_EPOCH,
             };
@@ -554,6 +562,8 @@ impl Sessions {
         };
         self.note_lock(response.acquisition_lock_timeout_ms);
         let endpoints = response::endpoints(response.node_endpoints);
+        self.update_leaders(ctx, cluster);
+        self.last_acquisition += 1;
         let mut errors = BTreeMap::new();
         let mut partitions = Vec::new();
         let mut budget = self.settings.budget_bytes;
@@ -597,6 +607,13 @@ impl Sessions {
         for set in session.waiting.take_overlapping(id, &offsets) {
             self.results.report(set, ErrorCode::INVALID_RECORD_STATE);
         }
+        for offsets in &offsets {
+            session.held.drop_all(id, *offsets);
+        }
+        if has_moved(&self.assigned, node, id) {
+            // Acquisition locks do not move: the new leader delivers the records again, and knows of no acknowledgement.
+            return None;
+        }
         let Some(assigned) = self.assigned.get_mut(&id) else {
             // The partition was revoked while the request was in flight.
             let tp = TopicPartition::new(Arc::from(id.0.to_string()), id.1);
@@ -615,6 +632,9 @@ impl Sessions {
         }
         let bytes = built.partition.bytes();
         let partition = built.partition.finish(assigned.topic.clone(), id.0, id.1, node);
+        let ranges = partition.iter().flat_map(|p| p.ranges());
+        let offsets: Vec<_> = ranges.map(|r| r.offsets).collect();
+        session.held.acquire(id, &offsets, self.last_acquisition);
         let received = self.received.entry((assigned.name.clone(), id.1)).or_default();
         received.messages += partition.as_ref().map_or(0, AcquiredPartition::len) as u64;
         received.bytes += bytes;
@@ -639,7 +659,8 @@ impl Sessions {
             return;
         }
         let lock_until = self.demand.lock().map_or(Instant::NEVER, |lock| ctx.now + lock);
-        let batch = ShareBatch::new(session.id(), partitions, ctx.now, lock_until, &session.batches);
+        let acquisition = (session.id(), self.last_acquisition);
+        let batch = ShareBatch::new(acquisition, partitions, ctx.now, lock_until, &session.batches);
         self.demand.clear();
         self.shared.queue().push(Event::Acquired(Box::new(batch)));
     }
@@ -710,9 +731,10 @@ impl Sessions {
         for partition in batch.partitions().iter().filter(|p| !p.is_empty()) {
             let offsets = partition.ranges().iter().map(|r| r.offsets).collect();
             let id = (partition.topic_id(), partition.partition());
-            session
-                .waiting
-                .push(AcknowledgementSet::release(id, partition.tp(), offsets));
+            let set = AcknowledgementSet::release(id, partition.tp(), offsets);
+            if session.held.take(&set, batch.acquisition()) {
+                session.waiting.push(set);
+            }
         }
     }
 }

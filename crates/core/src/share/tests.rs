@@ -6,6 +6,8 @@ use ottla_protocol::api::share_fetch::ShareFetchRequest;
 use ottla_protocol::{ApiKey, ErrorCode as BrokerError};
 
 use super::AcknowledgeType::{Accept, Reject, Release, Renew};
+use super::Command;
+use crate::core;
 use crate::error::ErrorCode;
 use crate::test_kit::{Acquired, ShareApplication, World};
 use crate::types::TopicPartition;
@@ -271,4 +273,67 @@ fn records_that_wait_too_long_in_the_queue_are_released() {
     w.run_ms(2000);
     assert_eq!(locked(&mut w), 0, "half of the lock's duration has passed");
     assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 2)]);
+}
+
+#[test]
+fn acknowledgement_does_not_apply_to_a_later_acquisition() {
+    let (mut w, mut app) = world();
+    w.append_values("t", 0, &["a"]);
+    assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 1)]);
+    // The lock runs out while the application has the record, and the client acquires the record again.
+    let longest_ms = 40_000;
+    w.send(core::Command::Share(Command::Poll {
+        acknowledgements: Vec::new(),
+        wait_until: Some(w.now.plus_ms(longest_ms)),
+        busy_us: None,
+    }));
+    let waits = w.run_until(longest_ms, |w| !w.shared.consumer_queue.is_empty());
+    assert!(waits.is_some(), "the record is acquired again");
+    app.acknowledge(0, 0, Reject);
+    let expected = results(&[(0, ErrorCode::INVALID_RECORD_STATE)]);
+    assert_eq!(app.commit(&mut w, 1000), expected);
+    assert_eq!(app.poll(&mut w, 0), [row(0, 0, "a", 2)]);
+    app.acknowledge(0, 0, Accept);
+    assert_eq!(app.commit(&mut w, 1000), results(&[(0, ErrorCode::NO_ERROR)]));
+}
+
+#[test]
+fn records_of_a_former_leader_are_not_delivered() {
+    let (mut w, mut app) = world_of(&[], &[1, 2]);
+    w.hold(ApiKey::SHARE_FETCH);
+    // Serves fetches until one of this broker arrives, and returns it.
+    let fetch_of = |w: &mut World, node| {
+        let mut found = None;
+        w.run_until(10_000, |w| {
+            w.share_poll_once();
+            while let Some((arrival, _)) = w.next::<ShareFetchRequest>() {
+                match arrival.node == node {
+                    true => found = Some(arrival),
+                    false => w.serve(&arrival),
+                }
+            }
+            found.is_some()
+        });
+        found.unwrap()
+    };
+    // With a connection to broker 2, metadata does not wait behind the fetch of broker 1.
+    let second = fetch_of(&mut w, 2);
+    w.serve(&second);
+    w.append_values("t", 0, &["a"]);
+    let held = fetch_of(&mut w, 1);
+    // The client learns of the new leader before the response of the old one arrives.
+    let old = w.brokers().partition_leader("t", 0).unwrap();
+    w.brokers().set_leader("t", 0, Some(BrokerId(3))).unwrap();
+    w.refresh("t");
+    w.run_ms(1000);
+    w.brokers().set_leader("t", 0, Some(old)).unwrap();
+    w.serve(&held);
+    w.run_ms(100);
+    let view = w.brokers().share_partition_view("g", "t", 0).unwrap();
+    assert_eq!(
+        view.records.len(),
+        1,
+        "the broker has answered with the record: {view:?}"
+    );
+    assert_eq!(app.poll(&mut w, 0), [], "{}", w.log());
 }

@@ -82,7 +82,8 @@ mod model {
     }
 }
 
-#[cfg(all(test, not(ottla_loom)))]
+#[cfg(not(ottla_loom))]
+#[cfg(test)]
 mod tests {
     use std::collections::HashSet;
     use std::sync::Barrier;

@@ -20,8 +20,8 @@
 
 use std::sync::Arc;
 
-use ottla_protocol::api::share_fetch::{PartitionData, ShareFetchRequest, ShareFetchResponse};
-use ottla_protocol::{ErrorCode, Records};
+use ottla_protocol::ErrorCode;
+use ottla_protocol::api::share_fetch::{ShareFetchRequest, ShareFetchResponse};
 
 use super::handler::{Answer, AnswerOf, Handler};
 use crate::cluster::Cluster;
@@ -94,29 +94,10 @@ impl Handler for ShareFetch {
         }
     }
 
-    fn refuse(_: &Cluster, context: &Context, request: ShareFetchRequest, error: ErrorCode) -> AnswerOf<Self> {
-        // A request of a session does not list its partitions, so the error is at the top level.
-        if request.topics.is_empty() || context.refuse_whole {
-            return Answer::Respond(failed(context, error));
-        }
-        let topics = request.topics.iter();
-        let asked = topics.flat_map(|topic| topic.partitions.iter().map(|p| (topic.topic_id, p)));
-        let results = asked.map(|(topic_id, asked)| {
-            let acknowledges = !asked.acknowledgement_batches.is_empty();
-            let data = PartitionData {
-                partition_index: asked.partition_index,
-                error_code: error.0,
-                acknowledge_error_code: if acknowledges { error.0 } else { 0 },
-                records: Some(Records::default()),
-                ..Default::default()
-            };
-            ((topic_id, asked.partition_index), data)
-        });
-        Answer::Respond(ShareFetchResponse {
-            throttle_time_ms: context.throttle_time_ms,
-            responses: share_leader::by_topic(results.collect()),
-            ..Default::default()
-        })
+    // An error of a whole request is at the top level, as in Kafka: the session is neither opened nor advanced. A client that
+    // saw errors of partitions only would go on with a session that the broker does not have.
+    fn refuse(_: &Cluster, context: &Context, _: ShareFetchRequest, error: ErrorCode) -> AnswerOf<Self> {
+        Answer::Respond(failed(context, error))
     }
 }
 

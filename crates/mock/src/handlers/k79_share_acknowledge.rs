@@ -61,18 +61,9 @@ impl Handler for ShareAcknowledge {
         })
     }
 
-    fn refuse(
-        cluster: &Cluster,
-        context: &Context,
-        request: ShareAcknowledgeRequest,
-        error: ErrorCode,
-    ) -> AnswerOf<Self> {
-        if request.topics.is_empty() || context.refuse_whole {
-            return Answer::Respond(failed(context, error));
-        }
-        let asked = acknowledgements(request).into_iter();
-        let outcomes = asked.map(|partition| (partition.id, Acknowledged::from(error)));
-        Answer::Respond(respond(&cluster.state, context, outcomes.collect()))
+    // An error of a whole request is at the top level, as in Kafka: the session is not advanced.
+    fn refuse(_: &Cluster, context: &Context, _: ShareAcknowledgeRequest, error: ErrorCode) -> AnswerOf<Self> {
+        Answer::Respond(failed(context, error))
     }
 }
 

@@ -110,6 +110,9 @@ impl SharePartition {
             self.gap_passed(range.last + 1);
         }
         let mut acquired = self.without_aborted(journal, acquisition.batches, acquired);
+        // Kafka's leaders move the start offset past archived records with the next acknowledgement only. None follows when
+        // all records in flight are archived, and nothing is acquired when they are as many as allowed.
+        self.advance_start();
         acquired.retain(|range| range.first <= range.last);
         for range in &acquired {
             let change = ShareChange::Acquired {
@@ -269,12 +272,22 @@ impl SharePartition {
     }
 
     /// Notes that the offsets before `offset` are known now.
+    ///
+    /// Kafka's leaders do not move the gap past the records behind it that they know. The start offset then stops there
+    /// until records behind the gap's end are acquired: for ever, if as many records as allowed are in flight.
     fn gap_passed(&mut self, offset: i64) {
         let Some(gap) = self.gap else {
             return;
         };
-        let is_open = gap.end == self.end_offset && offset <= gap.end;
-        self.gap = is_open.then_some(Gap { start: offset, ..gap });
+        let mut start = offset;
+        for (first, batch) in &self.batches {
+            match *first <= start {
+                true => start = start.max(batch.last + 1),
+                false => break,
+            }
+        }
+        let is_open = gap.end == self.end_offset && start <= gap.end;
+        self.gap = is_open.then_some(Gap { start, ..gap });
     }
 
     /// Archives the acquired records of aborted transactions, and returns the other ranges.

@@ -356,7 +356,7 @@ pub(crate) fn node_endpoints<N>(
 }
 
 /// Gathers the partitions of each topic.
-pub(crate) fn by_topic(results: Vec<(PartitionId, PartitionData)>) -> Vec<ShareFetchableTopicResponse> {
+fn by_topic(results: Vec<(PartitionId, PartitionData)>) -> Vec<ShareFetchableTopicResponse> {
     let mut topics: Vec<ShareFetchableTopicResponse> = Vec::new();
     for ((topic_id, _), data) in results {
         match topics.iter_mut().find(|topic| topic.topic_id == topic_id) {

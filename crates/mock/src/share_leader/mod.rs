@@ -8,7 +8,7 @@ mod fetch;
 mod partitions;
 
 pub(crate) use acknowledge::{AcknowledgedPartition, acknowledge};
-pub(crate) use fetch::{begin, by_topic, expire, forget, node_endpoints, try_complete};
+pub(crate) use fetch::{begin, expire, forget, node_endpoints, try_complete};
 
 use ottla_protocol::api::share_fetch::ShareFetchResponse;
 use ottla_protocol::{ErrorCode, Uuid};

@@ -13,6 +13,8 @@ pub(crate) struct AppCounters {
     pub(crate) delivered: u64,
     /// Records that the application received.
     pub(crate) taken: u64,
+    /// Offsets that a member of a share group acquired: some of its records are released without the application.
+    pub(crate) acquired: u64,
 }
 
 /// The last document of a client, and the application's counters when it received it.
@@ -162,7 +164,7 @@ fn as_seen(document: &Statistics, last: Option<&Last>, counters: AppCounters) ->
             "rxmsgs",
             document.rxmsgs,
             then.taken + dropped,
-            counters.taken + waiting + dropped,
+            (counters.taken + waiting + dropped).max(counters.acquired),
         ),
     ] {
         if reported < least || reported > most {

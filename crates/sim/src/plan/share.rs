@@ -179,7 +179,7 @@ fn draw_config(c: &mut SeededRng) -> ShareGroupConfig {
         heartbeat_interval_ms: c.spread(100, 2000) as i32,
         record_lock_duration_ms: c.spread(1000, 30_000) as i32,
         delivery_count_limit: c.pick(&[2, 3, 5, 5, 10]),
-        partition_max_record_locks: 2000,
+        partition_max_record_locks: c.pick(&[100, 200, 2000]),
         read_committed: c.hit(0.5),
         offset_reset: match c.hit(0.8) {
             true => ShareOffsetReset::Earliest,

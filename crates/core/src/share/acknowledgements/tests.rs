@@ -33,6 +33,7 @@ fn of_application(partition: i32, call: Option<u64>) -> AcknowledgementSet {
     }];
     let acknowledgements = PartitionAcknowledgements {
         session,
+        acquisition: 1,
         topic_id: TOPIC,
         tp: tp(partition),
         ranges: ranges.to_vec(),
@@ -126,6 +127,23 @@ fn commit_fails_partitions_without_a_result_at_its_deadline() {
     assert_eq!(reply.try_take(), Some(Ok(expected)));
     // The late result has no call any more.
     results.report(of_application(0, Some(call)), ErrorCode::NO_ERROR);
+}
+
+#[test]
+fn commit_of_several_acquisitions_of_a_partition_waits_for_all_results() {
+    let (mut results, _) = results();
+    let (call, reply) = begin(&mut results, &[0, 0]);
+    results.report(of_application(0, Some(call)), ErrorCode::NO_ERROR);
+    assert!(!reply.is_filled());
+    results.report(of_application(0, Some(call)), ErrorCode::INVALID_RECORD_STATE);
+    assert_eq!(
+        reply.try_take(),
+        Some(Ok(vec![(tp(0), ErrorCode::INVALID_RECORD_STATE)]))
+    );
+    let (call, reply) = begin(&mut results, &[0, 0]);
+    results.report(of_application(0, Some(call)), ErrorCode::NO_ERROR);
+    assert_eq!(results.poll(Instant::ORIGIN.plus_ms(100)), None);
+    assert_eq!(reply.try_take(), Some(Ok(vec![(tp(0), ErrorCode::REQUEST_TIMED_OUT)])));
 }
 
 #[test]

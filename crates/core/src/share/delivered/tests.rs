@@ -22,7 +22,7 @@ fn batch(partition: i32, offsets: &[OffsetRange]) -> ShareBatch {
     let partition = builder.finish(topic("t"), Uuid([1; 16]), partition, NodeId(1));
     let partitions = partition.into_iter().collect();
     ShareBatch::new(
-        SESSION,
+        (SESSION, 1),
         partitions,
         Instant::ORIGIN,
         Instant::NEVER,
@@ -144,7 +144,7 @@ fn the_latest_delivery_of_an_offset_is_acknowledged() {
     let waiting = WaitingBatches::default();
     let partitions = partition.into_iter().collect();
     delivered.add(&ShareBatch::new(
-        SESSION,
+        (SESSION, 2),
         partitions,
         Instant::ORIGIN,
         Instant::NEVER,

@@ -284,6 +284,20 @@ fn aborted_transactions_are_archived_when_only_committed_records_are_read() {
 }
 
 #[test]
+fn as_many_aborted_records_as_allowed_in_flight_do_not_hold_up_others() {
+    let mut share = Share::with(1, 1, |c| {
+        (c.read_committed, c.partition_max_record_locks) = (true, 4);
+    });
+    let mut transaction = Transaction::begin(&mut share);
+    transaction.append(&mut share, 5);
+    transaction.end(&mut share, false);
+    share.produce(&[1]);
+    assert_eq!(share.acquire("a", 0), []);
+    // The marker is at offset 5.
+    assert_eq!(share.acquire("a", 1), [(5, 6, 1)]);
+}
+
+#[test]
 fn commit_completes_a_fetch_of_committed_records() {
     let mut share = Share::with(1, 1, |c| c.read_committed = true);
     share.fetch.max_wait_ms = 5000;

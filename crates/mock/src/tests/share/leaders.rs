@@ -155,3 +155,17 @@ fn member_keeps_sessions_at_several_brokers() {
         );
     }
 }
+
+#[test]
+fn gap_before_as_many_records_as_allowed_in_flight_is_closed() {
+    let mut share = Share::with(3, 1, |c| c.partition_max_record_locks = 10);
+    share.produce(&[2, 10, 1]);
+    assert_eq!(share.acquire("a", 0), [(0, 11, 1)]);
+    assert_eq!(share.acknowledge("a", 1, &[(2, 11, &[ACCEPT])]), ErrorCode::NONE);
+    // The new leader knows nothing of offsets 0 and 1, and counts the records behind them as in flight.
+    move_leader(&mut share);
+    assert_eq!(share.acquire("b", 0), [(0, 1, 1)]);
+    assert_eq!(share.acknowledge("b", 1, &[(0, 1, &[ACCEPT])]), ErrorCode::NONE);
+    assert_eq!(share.state(), (12, vec![]));
+    assert_eq!(share.acquire("b", 2), [(12, 12, 1)]);
+}

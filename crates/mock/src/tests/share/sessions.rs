@@ -1,5 +1,7 @@
 //! Share sessions.
 
+use ottla_protocol::ApiKey;
+
 use super::*;
 use crate::{BrokerId, ConnectionId, ShareChange};
 
@@ -217,4 +219,26 @@ fn requests_are_recorded_with_their_partitions() {
         (crate::ApiKey::SHARE_ACKNOWLEDGE, "t".to_owned(), 0, 1),
     ];
     assert_eq!(parts.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn refused_request_neither_opens_nor_advances_a_session() {
+    let mut share = Share::new();
+    share.produce(&[1]);
+    let leader = BrokerId(share.test.leader("t", 0));
+    let refusal = ErrorCode::KAFKA_STORAGE_ERROR;
+    share.test.cluster.push_request_errors(ApiKey::SHARE_FETCH, &[refusal]);
+    let request = share.request("a", 0);
+    let response = share.send(&request);
+    assert_eq!((error_of(&response), response.responses.len()), (refusal, 0));
+    assert_eq!(share.test.cluster.share_session_epoch(leader, "g", "a"), None);
+    assert_eq!(share.acquire("a", 0), [(0, 0, 1)]);
+    share
+        .test
+        .cluster
+        .push_request_errors(ApiKey::SHARE_ACKNOWLEDGE, &[refusal]);
+    let request = share.acknowledgement("a", 1, &[(0, 0, &[ACCEPT])]);
+    let response = share.test.call(leader.0, &request, 2);
+    assert_eq!((response.error_code, response.responses.len()), (refusal.0, 0));
+    assert_eq!(share.test.cluster.share_session_epoch(leader, "g", "a"), Some(1));
 }

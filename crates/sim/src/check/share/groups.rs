@@ -338,14 +338,22 @@ impl ShareGroups {
                 acks,
                 at_us,
                 call,
+                is_ambiguous: false,
             });
         }
         Ok(())
     }
 
-    /// Returns the acknowledgements that a result is for. Of several for the same offsets, those in the state that the result
-    /// reports: results of acknowledgements that are not sent overtake those of others.
-    fn answered(&self, client: usize, tp: &TopicPartition, offsets: &[OffsetRange], code: ErrorCode) -> Option<usize> {
+    /// Returns the acknowledgements that a result is for, and whether there are others of the same offsets. A result names
+    /// no acquisition, and results of acknowledgements that are not sent overtake those of others. So a result is compared
+    /// with the acknowledgements in the state that it reports.
+    fn answered(
+        &self,
+        client: usize,
+        tp: &TopicPartition,
+        offsets: &[OffsetRange],
+        code: ErrorCode,
+    ) -> Option<(usize, bool)> {
         let all = &self.members.get(&client)?.outstanding;
         let is_it = |o: &Outstanding| o.tp == *tp && o.offsets == offsets;
         let applied = |o: &Outstanding| {
@@ -358,10 +366,11 @@ impl ShareGroups {
         };
         let candidates = all.iter().enumerate().filter(|(_, o)| is_it(o));
         let found = match code.is_ok() {
-            true => candidates.max_by_key(|(_, o)| applied(o)),
+            true => candidates.rev().max_by_key(|(_, o)| applied(o)),
             false => candidates.min_by_key(|(_, o)| applied(o)),
         };
-        found.map(|(at, _)| at)
+        let is_ambiguous = all.iter().filter(|o| is_it(o)).count() > 1;
+        found.map(|(at, _)| (at, is_ambiguous))
     }
 
     /// Checks a result that an application receives. `log_start` returns the start of a log, `None` for a topic that is gone.
@@ -371,15 +380,21 @@ impl ShareGroups {
         (tp, offsets, code): (&TopicPartition, &[OffsetRange], ErrorCode),
         log_start: impl Fn(&SharePartitionId) -> Option<i64>,
     ) -> Result<(), String> {
-        let Some(at) = self.answered(client, tp, offsets, code) else {
+        let Some((at, is_ambiguous)) = self.answered(client, tp, offsets, code) else {
             return Err(format!(
                 "client {client} reports a result without an acknowledgement: {tp} {offsets:?}: {code:?}"
             ));
         };
         let member = self.member(client);
+        if is_ambiguous {
+            let same = member.outstanding.iter_mut();
+            let same = same.filter(|o| o.tp == *tp && o.offsets == offsets);
+            same.for_each(|o| o.is_ambiguous = true);
+        }
         let found = member.outstanding.remove(at);
         if let Some(call) = found.call {
-            member.reported.entry(call).or_default().push((tp.clone(), code));
+            let reported = member.reported.entry(call).or_default();
+            reported.push((tp.clone(), code, found.is_ambiguous));
         }
         let is_unknown = is_unknown(code);
         self.counts.failed_results += u64::from(!code.is_ok());
@@ -389,30 +404,29 @@ impl ShareGroups {
             let Some(record) = records.and_then(|records| records.get_mut(&offset)) else {
                 continue;
             };
-            let is_applied = record.is_applied(client, ack, found.at_us);
             let context = || {
                 format!(
                     "client {client} reports {code:?} for {ack:?} of {tp} @ {offset} of {}",
                     found.at_us
                 )
             };
-            if code.is_ok() || is_unknown {
-                record.take_applied(client, ack, found.at_us);
-            }
             match code.is_ok() {
                 true => {
+                    let is_applied = record.take_applied(client, ack, found.at_us);
                     // Brokers accept acknowledgements of records that have left the share partition.
-                    let is_again = record.was_received_again(client);
-                    let has_left =
-                        is_again || record.is_done || record.may_have_left || start.is_none_or(|start| offset < start);
+                    let has_left = record.is_done || record.may_have_left || start.is_none_or(|start| offset < start);
                     if !is_applied && !has_left {
                         return Err(format!("{}, and the leader does not have it: {record:?}", context()));
                     }
-                    record.is_reported_done |= is_applied && matches!(ack, ShareAck::Accept | ShareAck::Reject);
+                    if is_applied && matches!(ack, ShareAck::Accept | ShareAck::Reject) {
+                        record.reported_done_by = Some(client);
+                    }
                 }
-                false if is_applied && is_unknown => self.counts.answers_lost += 1,
+                false if is_unknown => {
+                    self.counts.answers_lost += u64::from(record.take_lost(client, ack, found.at_us));
+                }
                 // Renewals before a failed acknowledgement stay.
-                false if is_applied && ack != ShareAck::Renew => {
+                false if record.take_failed(client, ack, found.at_us) && ack != ShareAck::Renew => {
                     return Err(format!("{}, and the leader has it: {record:?}", context()));
                 }
                 false => {}
@@ -431,32 +445,35 @@ impl ShareGroups {
     ) -> Result<(), String> {
         let member = self.member(client);
         let reported = member.reported.remove(&call).unwrap_or_default();
-        let open: Vec<TopicPartition> = member
-            .outstanding
-            .iter()
-            .filter(|o| o.call == Some(call))
-            .map(|o| o.tp.clone())
-            .collect();
+        let open = member.outstanding.iter().filter(|o| o.call == Some(call));
+        let open: Vec<(TopicPartition, bool)> = open.map(|o| (o.tp.clone(), o.is_ambiguous)).collect();
+        if let Some((tp, _)) = open.iter().find(|(_, is_ambiguous)| !is_late && !is_ambiguous) {
+            return Err(format!(
+                "client {client}: a commit is completed before its acknowledgements of {tp} have a result"
+            ));
+        }
         for (index, (tp, code)) in results.iter().enumerate() {
             if results.iter().take(index).any(|(other, _)| other == tp) {
                 return Err(format!("client {client}: {tp} has two results in {results:?}"));
             }
             let codes: Vec<ErrorCode> = reported
                 .iter()
-                .filter(|(of, _)| of == tp)
-                .map(|(_, code)| *code)
+                .filter(|(of, ..)| of == tp)
+                .map(|(_, code, _)| *code)
                 .collect();
             let timed_out = *code == ErrorCode::REQUEST_TIMED_OUT && is_late;
             let expected = codes.iter().find(|code| !code.is_ok()).or(codes.first());
             // Another acknowledgement of the same offsets may have got the result.
-            let is_ambiguous = open.contains(tp);
+            let is_ambiguous = open.iter().any(|(of, is_ambiguous)| of == tp && *is_ambiguous)
+                || reported.iter().any(|(of, _, is_ambiguous)| of == tp && *is_ambiguous);
             if expected != Some(code) && !timed_out && !is_ambiguous {
                 return Err(format!(
                     "client {client}: the commit's result for {tp} is {code:?}, reported before: {codes:?}"
                 ));
             }
         }
-        let mut expected = reported.iter().map(|(tp, _)| tp).chain(&open);
+        let reported = reported.iter().map(|(tp, ..)| tp);
+        let mut expected = reported.chain(open.iter().map(|(tp, _)| tp));
         match expected.find(|tp| !results.iter().any(|(of, _)| of == *tp)) {
             Some(missing) => Err(format!("client {client}: {missing} has no result in {results:?}")),
             None => Ok(()),
@@ -506,8 +523,7 @@ impl ShareGroups {
                 };
                 let partition = (group.to_owned(), ack.topic, ack.partition);
                 let record = self.partitions.get(&partition).and_then(|p| p.get(&offset));
-                // An acknowledgement that waits while the lock runs out may meet the next acquisition.
-                if !holds && !record.is_some_and(|record| record.was_received_again(client)) {
+                if !holds {
                     return Err(format!(
                         "client {client} acknowledges offset {offset} with type {ty}, and does not hold it: {ack:?}"
                     ));

@@ -18,6 +18,17 @@ pub(super) struct Acquisition {
     has_ended: bool,
 }
 
+/// An acknowledgement that the leader has.
+#[derive(Debug)]
+struct Applied {
+    client: usize,
+    ack: ShareAck,
+    at_us: u64,
+    /// The client had several acknowledgements of this type without a result, as after two renewals. Leaders do not report
+    /// which one they have: it may be any of them.
+    is_guess: bool,
+}
+
 /// A record in a share group.
 #[derive(Debug, Default)]
 pub(super) struct Record {
@@ -28,14 +39,14 @@ pub(super) struct Record {
     pub(super) is_done: bool,
     /// Archived when a lock ran out: the leader does so even if it cannot write it.
     is_archived_by_limit: bool,
-    /// An application learned that its acceptance or rejection has succeeded.
-    pub(super) is_reported_done: bool,
+    /// The client whose application learned that its acceptance or rejection has succeeded.
+    pub(super) reported_done_by: Option<usize>,
     /// It may have left the share partition.
     pub(super) may_have_left: bool,
     /// The acknowledgements of applications that the leader does not have, as far as this is known, with their times.
     submitted: Vec<(usize, ShareAck, u64)>,
-    /// As above, those that the leader has, and whose result was not reported.
-    pub(super) applied: Vec<(usize, ShareAck, u64)>,
+    /// Those that the leader has, and whose result was not reported.
+    applied: Vec<Applied>,
 }
 
 impl Record {
@@ -50,7 +61,7 @@ impl Record {
     }
 
     pub(super) fn acquire(&mut self, client: usize, delivery_count: i32, limit: i32, at_us: u64) -> Result<(), String> {
-        if self.is_done || self.is_reported_done {
+        if self.is_done || self.reported_done_by.is_some() {
             return Err("a record is delivered again that was accepted, rejected or archived".to_owned());
         }
         if let Some(holder) = self.current() {
@@ -84,10 +95,19 @@ impl Record {
     /// Applies an acknowledgement that the leader has.
     pub(super) fn acknowledge(&mut self, client: usize, ack: ShareAck, at_us: u64) -> Result<(), String> {
         let is_it = |s: &(usize, ShareAck, u64)| (s.0, s.1) == (client, ack);
-        match self.submitted.iter().rposition(is_it) {
+        let is_guess = self.submitted.iter().filter(|s| is_it(s)).count() > 1;
+        match self.submitted.iter().position(is_it) {
             // Clients release records that their applications do not see.
             _ if ack == ShareAck::Release && self.is_unseen(client) => {}
-            Some(at) => self.applied.push(self.submitted.remove(at)),
+            Some(at) => {
+                let (client, ack, at_us) = self.submitted.remove(at);
+                self.applied.push(Applied {
+                    client,
+                    ack,
+                    at_us,
+                    is_guess,
+                });
+            }
             None => {
                 return Err(format!(
                     "client {client} sent {ack:?}, which its application did not say"
@@ -144,6 +164,10 @@ impl Record {
 
     /// Notes that an application sees the record.
     pub(super) fn see(&mut self, client: usize, delivery_count: i32) -> Result<(), String> {
+        // The clients of other members cannot know of it: their batches may be those of a former leader.
+        if self.reported_done_by == Some(client) {
+            return Err("the application was informed that its acceptance or rejection has succeeded".to_owned());
+        }
         // A former leader's response may arrive after one of the new leader.
         let mut acquisitions = self
             .acquisitions
@@ -176,23 +200,58 @@ impl Record {
         self.position_applied(client, ack, at_us).is_some()
     }
 
-    /// Notes that the result of an acknowledgement was reported.
-    pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, at_us: u64) {
-        if let Some(at) = self.position_applied(client, ack, at_us) {
-            self.applied.remove(at);
+    /// Notes that an acknowledgement has succeeded. Returns true if the leader has it.
+    pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, at_us: u64) -> bool {
+        let Some(at) = self.position_applied(client, ack, at_us) else {
+            return false;
+        };
+        let applied = self.applied.remove(at);
+        if applied.at_us != at_us
+            && let Some(other) = self.submitted.iter_mut().find(|s| **s == (client, ack, at_us))
+        {
+            other.2 = applied.at_us;
         }
+        true
     }
 
-    /// A record may be renewed several times: these acknowledgements are not distinguished.
+    /// Notes that an acknowledgement may have succeeded. Returns true if the leader has it.
+    pub(super) fn take_lost(&mut self, client: usize, ack: ShareAck, at_us: u64) -> bool {
+        let is_it = |a: &&mut Applied| (a.client, a.ack, a.at_us) == (client, ack, at_us) && a.is_guess;
+        if let Some(applied) = self.applied.iter_mut().find(is_it)
+            && let Some(other) = self.submitted.iter_mut().find(|s| (s.0, s.1) == (client, ack))
+        {
+            // The leader has this one or the other, whose result follows.
+            std::mem::swap(&mut applied.at_us, &mut other.2);
+            return false;
+        }
+        self.take_applied(client, ack, at_us)
+    }
+
+    /// Notes that an acknowledgement has failed. Returns true if the leader has it nevertheless.
+    pub(super) fn take_failed(&mut self, client: usize, ack: ShareAck, at_us: u64) -> bool {
+        if let Some(at) = self.submitted.iter().position(|s| *s == (client, ack, at_us)) {
+            self.submitted.remove(at);
+            return false;
+        }
+        let is_it = |a: &Applied| (a.client, a.ack, a.at_us) == (client, ack, at_us);
+        let Some(at) = self.applied.iter().position(is_it) else {
+            return false;
+        };
+        // The leader may have had another one of the same kind.
+        let other = self.submitted.iter().position(|s| (s.0, s.1) == (client, ack));
+        match other.filter(|_| self.applied[at].is_guess) {
+            Some(other) => self.applied[at].at_us = self.submitted.remove(other).2,
+            None => {
+                self.applied.remove(at);
+                return true;
+            }
+        }
+        false
+    }
+
     fn position_applied(&self, client: usize, ack: ShareAck, at_us: u64) -> Option<usize> {
-        let is_it =
-            |a: &(usize, ShareAck, u64)| (a.0, a.1) == (client, ack) && (a.2 == at_us || ack == ShareAck::Renew);
-        self.applied.iter().position(is_it)
-    }
-
-    /// Returns true when a client has received the record several times.
-    pub(super) fn was_received_again(&self, client: usize) -> bool {
-        let received = |a: &&Acquisition| a.client == client && a.received.is_some();
-        self.acquisitions.iter().filter(received).count() > 1
+        let is_kind = |a: &Applied| (a.client, a.ack) == (client, ack);
+        let exact = self.applied.iter().position(|a| is_kind(a) && a.at_us == at_us);
+        exact.or_else(|| self.applied.iter().position(|a| is_kind(a) && a.is_guess))
     }
 }

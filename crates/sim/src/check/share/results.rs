@@ -18,15 +18,18 @@ pub(super) struct Outstanding {
     pub(super) at_us: u64,
     /// The synchronous commit that they belong to.
     pub(super) call: Option<u64>,
+    /// A result of the same offsets may have been that of these acknowledgements or of others.
+    pub(super) is_ambiguous: bool,
 }
 
-/// A result of a synchronous commit's partition that was reported as an event.
-pub(super) type Reported = (TopicPartition, ErrorCode);
+/// A result of a synchronous commit's partition that was reported as an event; true if it may have been that of other
+/// acknowledgements of the same offsets.
+pub(super) type Reported = (TopicPartition, ErrorCode, bool);
 
 /// Errors of requests that were sent and not answered, or whose answer was not understood: the broker may have the
-/// acknowledgements.
+/// acknowledgements. UNKNOWN is the answer of a broker that has not.
 pub(super) fn is_unknown(code: ErrorCode) -> bool {
-    code.0 < 0
+    code.0 < ErrorCode::UNKNOWN.0
         || [
             ErrorCode::REQUEST_TIMED_OUT,
             ErrorCode::INVALID_MSG,

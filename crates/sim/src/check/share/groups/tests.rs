@@ -55,6 +55,7 @@ fn acknowledged(offsets: (i64, i64), ty: AcknowledgeType) -> Vec<PartitionAcknow
             node: NodeId(BROKER),
             incarnation: 0,
         },
+        acquisition: 1,
         topic_id: TOPIC,
         tp: TopicPartition::new("t", 0),
         ranges: vec![AcknowledgedRange { offsets, ty }],
@@ -169,6 +170,59 @@ fn applications_see_what_was_acquired_once_and_in_time() {
 }
 
 #[test]
+fn application_does_not_see_a_record_again_after_a_success() {
+    let mut groups = groups();
+    groups.on_seen(1, &seen(0, 1, 20), 30).unwrap();
+    let expired = ShareChange::LockExpired { member: "a".into() };
+    groups.on_event(&event(40, (0, 0), expired)).unwrap();
+    groups.on_event(&event(50, (0, 0), acquired("a", 2))).unwrap();
+    let acks = acknowledged((0, 0), AcknowledgeType::Accept);
+    groups.on_acknowledged((1, GROUP), &acks, None, 60).unwrap();
+    // The client has let the acknowledgement of the first acquisition apply to the second one.
+    let accepted = ShareChange::Accepted { member: "a".into() };
+    groups.on_event(&event(70, (0, 0), accepted)).unwrap();
+    let offsets = [OffsetRange { first: 0, last: 0 }];
+    let tp = TopicPartition::new("t", 0);
+    groups
+        .on_result(1, (&tp, &offsets, ErrorCode::NO_ERROR), |_| Some(0))
+        .unwrap();
+    assert!(groups.on_seen(1, &seen(0, 2, 55), 80).is_err());
+}
+
+#[test]
+fn commit_has_the_results_of_all_its_acknowledgements() {
+    let tp = TopicPartition::new("t", 0);
+    let commit = || {
+        let mut groups = groups();
+        for offset in 0..=2 {
+            groups.on_seen(1, &seen(offset, 1, 20), 30).unwrap();
+        }
+        for offsets in [(0, 1), (2, 2)] {
+            let acks = acknowledged(offsets, AcknowledgeType::Accept);
+            groups.on_acknowledged((1, GROUP), &acks, Some(1), 40).unwrap();
+        }
+        let offsets = [OffsetRange { first: 0, last: 1 }];
+        let accepted = ShareChange::Accepted { member: "a".into() };
+        groups.on_event(&event(50, (0, 1), accepted)).unwrap();
+        let reported = (&tp, offsets.as_slice(), ErrorCode::NO_ERROR);
+        groups.on_result(1, reported, |_| Some(0)).unwrap();
+        groups
+    };
+    let done = vec![(tp.clone(), ErrorCode::NO_ERROR)];
+    assert!(
+        commit().on_commit_results(1, 1, &done, false).is_err(),
+        "offset 2 has no result"
+    );
+    let late = vec![(tp.clone(), ErrorCode::REQUEST_TIMED_OUT)];
+    commit().on_commit_results(1, 1, &late, true).unwrap();
+    let mut groups = commit();
+    let offsets = [OffsetRange { first: 2, last: 2 }];
+    let lost = (&tp, offsets.as_slice(), ErrorCode::INVALID_RECORD_STATE);
+    groups.on_result(1, lost, |_| Some(0)).unwrap();
+    assert!(groups.on_commit_results(1, 1, &done, false).is_err(), "offset 2 failed");
+}
+
+#[test]
 fn locks_do_not_run_out_in_the_queues_of_fast_applications() {
     let expired = || ShareChange::LockExpired { member: "a".into() };
     let mut groups = groups();
@@ -201,4 +255,38 @@ fn clients_acknowledge_what_they_hold_once() {
         groups.on_request(member, 1, &[ack(2, 2, 1)], 70).is_err(),
         "of another session"
     );
+}
+
+/// Renews offset 0 at 40 and at 50. The leader has one of both.
+fn groups_after_two_renewals() -> ShareGroups {
+    let mut groups = groups();
+    groups.on_seen(1, &seen(0, 1, 20), 30).unwrap();
+    for at_us in [40, 50] {
+        let acks = acknowledged((0, 0), AcknowledgeType::Renew);
+        groups.on_acknowledged((1, GROUP), &acks, None, at_us).unwrap();
+    }
+    let renewed = ShareChange::Renewed { member: "a".into() };
+    groups.on_event(&event(60, (0, 0), renewed)).unwrap();
+    groups
+}
+
+#[test]
+fn one_of_two_renewals_succeeds() {
+    let report = |groups: &mut ShareGroups, code| {
+        let offsets = [OffsetRange { first: 0, last: 0 }];
+        groups.on_result(1, (&TopicPartition::new("t", 0), &offsets, code), |_| Some(0))
+    };
+    let (success, refusal) = (ErrorCode::NO_ERROR, ErrorCode::INVALID_RECORD_STATE);
+    for codes in [
+        [success, refusal],
+        [refusal, success],
+        [ErrorCode::L_TRANSPORT, success],
+        [success, ErrorCode::L_TRANSPORT],
+    ] {
+        let mut groups = groups_after_two_renewals();
+        codes.iter().for_each(|code| report(&mut groups, *code).unwrap());
+    }
+    let mut groups = groups_after_two_renewals();
+    report(&mut groups, success).unwrap();
+    assert!(report(&mut groups, success).is_err(), "the leader has one");
 }
