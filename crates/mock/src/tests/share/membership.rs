@@ -347,7 +347,7 @@ fn leaving_does_not_release_records() {
 }
 
 #[test]
-fn injected_error_answers_a_heartbeat() {
+fn injected_errors_answer_a_heartbeat_and_a_partition() {
     let mut share = group(|_| {});
     let errors = [ErrorCode::COORDINATOR_NOT_AVAILABLE];
     share
@@ -356,24 +356,6 @@ fn injected_error_answers_a_heartbeat() {
         .push_request_errors(ApiKey::SHARE_GROUP_HEARTBEAT, &errors);
     assert_eq!(share.refused(&joining("a")), errors[0]);
     assert_eq!(share.refused(&joining("a")), ErrorCode::NONE);
-    share.test.cluster.push_request_errors(ApiKey::SHARE_FETCH, &errors);
-    let request = share.request("a", 0);
-    let data = share.send(&request).responses.remove(0).partitions.remove(0);
-    assert_eq!(
-        (ErrorCode(data.error_code), data.acquired_records.len()),
-        (errors[0], 0)
-    );
-    share.acquire("a", 0);
-    share.test.cluster.push_request_errors(ApiKey::SHARE_FETCH, &errors);
-    let request = share.request("a", 1);
-    let request = share.with_acks(request, &[(0, 0, &[ACCEPT])]);
-    let data = share.send(&request).responses.remove(0).partitions.remove(0);
-    assert_eq!(ErrorCode(data.acknowledge_error_code), errors[0]);
-    share
-        .test
-        .cluster
-        .push_request_errors(ApiKey::SHARE_ACKNOWLEDGE, &errors);
-    assert_eq!(share.acknowledge("a", 1, &[(0, 0, &[ACCEPT])]), errors[0]);
     share
         .test
         .cluster
