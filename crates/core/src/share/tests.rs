@@ -299,24 +299,35 @@ fn acknowledgement_does_not_apply_to_a_later_acquisition() {
 
 #[test]
 fn records_of_a_former_leader_are_not_delivered() {
-    let (mut w, mut app) = world_of(&[], &[1]);
-    w.append_values("t", 0, &["a"]);
+    let (mut w, mut app) = world_of(&[], &[1, 2]);
     w.hold(ApiKey::SHARE_FETCH);
-    let mut held = None;
-    w.run_until(10_000, |w| {
-        held = held.take().or_else(|| w.next::<ShareFetchRequest>());
-        if held.is_none() {
+    // Serves fetches until one of this broker arrives, and returns it.
+    let fetch_of = |w: &mut World, node| {
+        let mut found = None;
+        w.run_until(10_000, |w| {
             w.share_poll_once();
-        }
-        held.is_some()
-    });
+            while let Some((arrival, _)) = w.next::<ShareFetchRequest>() {
+                match arrival.node == node {
+                    true => found = Some(arrival),
+                    false => w.serve(&arrival),
+                }
+            }
+            found.is_some()
+        });
+        found.unwrap()
+    };
+    // With a connection to broker 2, metadata does not wait behind the fetch of broker 1.
+    let second = fetch_of(&mut w, 2);
+    w.serve(&second);
+    w.append_values("t", 0, &["a"]);
+    let held = fetch_of(&mut w, 1);
     // The client learns of the new leader before the response of the old one arrives.
     let old = w.brokers().partition_leader("t", 0).unwrap();
     w.brokers().set_leader("t", 0, Some(BrokerId(3))).unwrap();
     w.refresh("t");
     w.run_ms(1000);
     w.brokers().set_leader("t", 0, Some(old)).unwrap();
-    w.serve(&held.unwrap().0);
+    w.serve(&held);
     w.run_ms(100);
     let view = w.brokers().share_partition_view("g", "t", 0).unwrap();
     assert_eq!(
@@ -324,5 +335,5 @@ fn records_of_a_former_leader_are_not_delivered() {
         1,
         "the broker has answered with the record: {view:?}"
     );
-    assert_eq!(app.poll(&mut w, 0), []);
+    assert_eq!(app.poll(&mut w, 0), [], "{}", w.log());
 }
