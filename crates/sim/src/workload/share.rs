@@ -3,7 +3,6 @@
 //!
 //! They use [`Application`](share::Application), as the handle of share consumers does. A call that waits takes several turns.
 
-mod batches;
 mod calls;
 
 use std::collections::VecDeque;
