@@ -22,17 +22,14 @@
  * last line is that of rdkafka_performance. Runs on any librdkafka.so.1.
  */
 
-#include "rdkafka.h"
+#define BENCH_NAME "bench_consumer"
+#include "bench.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BATCH = 10000, MEMBERS = 10, PARTITIONS_MAX = 256, PROPERTIES_MAX = 32, WAIT_S = 60, QUEUED = 10000, HEARTBEAT_MS = 300 };
@@ -41,31 +38,6 @@ static const char *brokers, *topic;
 static char *properties[PROPERTIES_MAX];
 static int property_count, groups_made;
 static long count = 500000;
-
-static double now_us(void) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-/* User and system time of the whole process. */
-static double cpu_us(void) {
-        struct rusage u;
-        getrusage(RUSAGE_SELF, &u);
-        return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-static void die(const char *what, const char *why) {
-        fprintf(stderr, "bench_consumer: %s: %s\n", what, why);
-        exit(1);
-}
-
-static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
-        char why[512];
-
-        if (rd_kafka_conf_set(conf, name, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
-                die(name, why);
-}
 
 static void report(long messages, double bytes, double cpu, double us) {
         double rate = (double)messages / us * 1e6;

@@ -2,11 +2,14 @@
  * Produces messages in one of the ways that applications do, and prints the rate.
  *
  *     bench_producer -b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give]
- *                    [-n THREADS] [-k] [-1 | -N] [-T MS] [-X name=value]...
+ *                    [-n THREADS] [-k] [-w NS] [-0] [-1 | -N] [-T MS] [-X name=value]...
  *
  *   -f   ownership of the payload's memory: copied by the library (F_COPY), lent until
  *        the delivery report, or given away (F_FREE)
  *   -k   messages have keys, which choose their partitions
+ *   -w   the application works so many nanoseconds for each message, in a loop that is
+ *        calibrated first
+ *   -0   does all but produce: the limit that the application itself sets
  *   -1   one message at a time: the next is produced when this one was delivered;
  *        prints how long that took
  *   -N   each message by a new client; prints how long it takes from the call of
@@ -18,15 +21,12 @@
  * line is that of rdkafka_performance. Runs on any librdkafka.so.1.
  */
 
-#include "rdkafka.h"
+#define BENCH_NAME "bench_producer"
+#include "bench.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TEXT_BYTES = 1 << 20, THREADS_MAX = 64 };
@@ -36,26 +36,9 @@ static rd_kafka_topic_t *rkt;
 static char *text;
 static size_t size = 100;
 static long count = 1000000;
-static int threads = 1, keyed, flags = RD_KAFKA_MSG_F_COPY, one_at_a_time, new_clients, transaction_ms;
+static int threads = 1, keyed, flags = RD_KAFKA_MSG_F_COPY, one_at_a_time, new_clients, transaction_ms, dry;
+static long work_turns;
 static atomic_long delivered, failed;
-
-static double now_us(void) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-/* User and system time of the whole process. */
-static double cpu_us(void) {
-        struct rusage u;
-        getrusage(RUSAGE_SELF, &u);
-        return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-static void die(const char *what, const char *why) {
-        fprintf(stderr, "bench_producer: %s: %s\n", what, why);
-        exit(1);
-}
 
 /* Words in an order that does not repeat soon, so that codecs have work and success. */
 static void write_text(void) {
@@ -102,12 +85,46 @@ static size_t make_key(char *key, unsigned long number) {
         return length;
 }
 
+/* The application's own work on a message. Its result is used, so that the compiler keeps it. */
+static unsigned long long work(long turns) {
+        unsigned long long state = 88172645463325252ULL;
+
+        for (long i = 0; i < turns; i++) {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+        }
+        return state;
+}
+
+/* Returns the number of turns that take so many nanoseconds: by the fastest of some runs, as others may be preempted. */
+static long turns_of(double ns) {
+        enum { TURNS = 100000, RUNS = 200 };
+        double best = 1e9;
+
+        for (int i = 0; i < RUNS; i++) {
+                double begin = now_us();
+                unsigned long long result = work(TURNS);
+                double took = now_us() - begin;
+                if (result != 0 && took < best)
+                        best = took;
+        }
+        return (long)(ns / (best * 1e3) * TURNS);
+}
+
 static void produce(unsigned long number) {
         /* Steps of a prime leave neighbours unlike each other. */
         char *payload = text + number * 7919 % (TEXT_BYTES - size);
         char key[KEY_MAX];
         size_t key_len = keyed ? make_key(key, number) : 0;
 
+        if (work_turns && work(work_turns) == 0)
+                die("work", "a xorshift generator never returns 0");
+        if (dry) {
+                static _Thread_local volatile char sum;
+                sum += *payload;
+                return;
+        }
         if (flags == RD_KAFKA_MSG_F_FREE) {
                 char *own = malloc(size);
                 if (!own)
@@ -209,13 +226,6 @@ static void produce_one_at_a_time(void) {
         report_times(took);
 }
 
-static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
-        char why[512];
-
-        if (rd_kafka_conf_set(conf, name, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
-                die(name, why);
-}
-
 /* Statistics are emitted only with a callback: -X statistics.interval.ms=1000 measures their cost. */
 static int on_stats(rd_kafka_t *handle, char *json, size_t len, void *opaque) {
         (void)handle;
@@ -262,7 +272,7 @@ int main(int argc, char **argv) {
         const char *topic = NULL;
         int option;
 
-        while ((option = getopt(argc, argv, "b:t:c:s:f:n:k1NT:X:")) != -1) {
+        while ((option = getopt(argc, argv, "b:t:c:s:f:n:kw:01NT:X:")) != -1) {
                 switch (option) {
                 case 'b': set(conf, "bootstrap.servers", optarg); break;
                 case 't': topic = optarg; break;
@@ -270,6 +280,8 @@ int main(int argc, char **argv) {
                 case 's': size = (size_t)atol(optarg); break;
                 case 'n': threads = atoi(optarg); break;
                 case 'k': keyed = 1; break;
+                case 'w': work_turns = turns_of(atof(optarg)); break;
+                case '0': dry = 1; break;
                 case '1': one_at_a_time = 1; break;
                 case 'N': new_clients = 1; break;
                 case 'T': transaction_ms = atoi(optarg); break;
@@ -288,7 +300,8 @@ int main(int argc, char **argv) {
                 }
         }
         if (!topic || count < 1 || size < 1 || size > TEXT_BYTES / 2 || threads < 1 || threads > THREADS_MAX)
-                die("usage", "-b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give] [-n THREADS] [-k] [-1 | -N] [-T MS]");
+                die("usage", "-b BROKERS -t TOPIC [-c COUNT] [-s SIZE] [-f copy|lend|give] [-n THREADS] [-k] [-w NS] [-0] [-1 | -N] "
+                             "[-T MS]");
         write_text();
         rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
         rd_kafka_conf_set_stats_cb(conf, on_stats);
@@ -315,7 +328,7 @@ int main(int argc, char **argv) {
                 for (int i = 0; i < threads; i++)
                         pthread_join(all[i], NULL);
         }
-        while (atomic_load(&delivered) < count)
+        while (!dry && atomic_load(&delivered) < count)
                 rd_kafka_poll(rk, 100);
         double cpu = cpu_us() - cpu_begin, ms = (now_us() - begin) / 1000, rate = (double)count / ms * 1000;
         printf("%% cpu us %.0f\n", cpu);

@@ -13,15 +13,12 @@
  * first measured record to the last. The last line is that of rdkafka_performance. Runs on any librdkafka.so.1.
  */
 
-#include "rdkafka.h"
+#define BENCH_NAME "share_consumer"
+#include "bench.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MEMBERS_MAX = 64, PROPERTIES_MAX = 32, POLL_MS = 100, IDLE_S = 60 };
@@ -41,31 +38,6 @@ static atomic_long polls;
 
 static double begin_us, begin_cpu_us, end_us, end_cpu_us;
 static long begin_bytes, end_bytes, begin_polls, end_polls, measured;
-
-static double now_us(void) {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-/* Returns user and system time of the whole process. */
-static double cpu_us(void) {
-        struct rusage u;
-        getrusage(RUSAGE_SELF, &u);
-        return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
-static void die(const char *what, const char *why) {
-        fprintf(stderr, "share_consumer: %s: %s\n", what, why);
-        exit(1);
-}
-
-static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
-        char why[512];
-
-        if (rd_kafka_conf_set(conf, name, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
-                die(name, why);
-}
 
 static rd_kafka_share_t *consumer(void) {
         rd_kafka_conf_t *conf = rd_kafka_conf_new();

@@ -15,7 +15,7 @@ CARGO_DENY := $(if $(shell command -v cargo-deny),,.cache/tools/bin/cargo-deny)
 	@$(CARGO) install -q --locked --version $(CARGO_DENY_VERSION) --root .cache/tools \
 	    --target-dir $(TARGET_DIR)/tools cargo-deny
 
-.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-sasl bench-admin bench-share soak-share deny
+.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-threads bench-sasl bench-admin bench-share bench-many-clients bench-workers soak-share deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -100,9 +100,21 @@ bench-parts:
 bench-python: lib
 	@$(PYTHON) bench/sync_loop.py $(BENCH_ARGS)
 
+## bench-threads: compare the rates of 1 to 16 threads that produce on one client, on this library and on librdkafka
+bench-threads: lib
+	@$(PYTHON) bench/threads.py $(BENCH_ARGS)
+
 ## bench-sasl: compare the CPU time per message of SASL_PLAINTEXT with that of PLAINTEXT, on this library
 bench-sasl: lib
 	@$(PYTHON) bench/sasl_cost.py $(BENCH_ARGS)
+
+## bench-many-clients: threads, memory and CPU time of 1,000 idle consumers in one process, beside librdkafka
+bench-many-clients: lib
+	@$(PYTHON) bench/many_clients.py $(BENCH_ARGS)
+
+## bench-workers: compare compression without worker threads and with them, and on librdkafka
+bench-workers: lib
+	@$(PYTHON) bench/workers.py $(BENCH_ARGS)
 
 ## bench-admin: compare two large admin calls on this library and on librdkafka, on the same real brokers
 bench-admin: lib

@@ -140,6 +140,12 @@ impl Interceptor for CoreInterceptor {
         });
     }
 
+    fn watches_threads(&self) -> bool {
+        let handle = self.0.upgrade();
+        let methods = handle.as_ref().and_then(|handle| handle.interceptors().get());
+        methods.is_some_and(ClientMethods::see_threads)
+    }
+
     fn on_thread_start(&self) {
         self.with(|handle, methods| methods.thread_started(handle, ThreadType::Main, c"main"));
     }

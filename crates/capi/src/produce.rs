@@ -160,13 +160,14 @@ unsafe fn hand_over(rkt: &TopicHandle, client: &Client, input: Input<'_>) -> Res
         serve::give_back_handled();
     }
     // SAFETY: by the caller's promise.
-    match unsafe { produce_once(rkt, client, &input) } {
-        Err(error) if error.code == ErrorCode::L_QUEUE_FULL && serve::give_back_handled() => {
-            // SAFETY: as above; a value that was refused is still the caller's.
-            unsafe { produce_once(rkt, client, &input) }
-        }
-        result => result,
+    let result = unsafe { produce_once(rkt, client, &input) };
+    let is_full = matches!(&result, Err(error) if error.code == ErrorCode::L_QUEUE_FULL);
+    if is_full && serve::give_back_handled() {
+        // SAFETY: as above; a value that was refused is still the caller's.
+        return unsafe { produce_once(rkt, client, &input) };
     }
+    // Not moved out of a pattern: see `Accumulator::place_or_release`.
+    result
 }
 
 /// As [`produce`], with the room that there is.

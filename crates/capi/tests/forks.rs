@@ -152,3 +152,59 @@ fn a_childs_calls_with_a_consumer_are_refused() {
     });
     assert_eq!(ours.assignment(), Ok(Vec::new()));
 }
+
+/// Returns the number of this process's threads that compress for clients.
+#[cfg(target_os = "linux")]
+fn worker_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().filter_map(Result::ok);
+    let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+    tasks.map(name).filter(|name| name.trim() == "ottla-work").count()
+}
+
+/// Produces until worker threads run.
+#[cfg(target_os = "linux")]
+fn start_workers(client: &Client) {
+    let topic = client.topic("compressed", None, TopicHooks::default()).unwrap();
+    let value: Vec<u8> = (0..1000_u32).map(|i| (i * i % 251) as u8).collect();
+    while worker_threads() == 0 {
+        for _ in 0..2000 {
+            let record = Record {
+                value: Payload::Copy(&value),
+                ..Default::default()
+            };
+            client.produce(&topic, 0, record, true).unwrap();
+        }
+        while client.outq_len() > 10_000 {
+            drop(client.main_queue().pop(Some(Duration::from_secs(1))));
+        }
+    }
+}
+
+/// The parent's worker threads do not exist in the child, and may have held the lock of their jobs at the fork.
+#[cfg(target_os = "linux")]
+#[test]
+fn child_has_worker_threads_of_its_own() {
+    let settings = [
+        ("test.mock.num.brokers", "1"),
+        ("compression.codec", "zstd"),
+        ("compression.level", "15"),
+        ("worker.threads", "2"),
+    ];
+    let p = client(ClientKind::Producer, &settings);
+    start_workers(&p);
+    let ours = p.clone();
+    in_child(|| {
+        assert_eq!(worker_threads(), 0);
+        let own = client(ClientKind::Producer, &settings);
+        start_workers(&own);
+        flush(&own);
+        drop(own);
+        assert_eq!(worker_threads(), 0, "the child's last client ends them");
+        p.destroy();
+        drop(p);
+    });
+    // The parent's go on, or start again.
+    flush(&ours);
+    start_workers(&ours);
+    flush(&ours);
+}

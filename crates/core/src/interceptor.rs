@@ -69,6 +69,12 @@ pub trait Interceptor: Debug + Send + Sync {
         let _ = (offsets, error);
     }
 
+    /// Returns whether [`on_thread_start`](Self::on_thread_start) or [`on_thread_exit`](Self::on_thread_exit) has an effect.
+    /// The client then has an I/O thread of its own, also with `io.threads.shared`. True by default.
+    fn watches_threads(&self) -> bool {
+        true
+    }
+
     /// The client's thread starts; called on it.
     fn on_thread_start(&self) {}
 

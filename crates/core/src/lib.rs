@@ -35,3 +35,4 @@ pub mod telemetry;
 mod test_kit;
 pub mod transport;
 pub mod types;
+pub mod work;

@@ -4,12 +4,14 @@
 
 mod clock;
 pub mod sync;
+mod thread_number;
 
 use std::ops::{Add, AddAssign, Sub};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::clock::SystemClock;
+pub(crate) use self::thread_number::thread_number;
 pub use ottla_cpu_hints::forks;
 
 /// A point on the client's monotonic clock, in microseconds since the clock's origin.

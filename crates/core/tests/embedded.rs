@@ -129,3 +129,55 @@ fn metadata_from_a_closed_port_fails_in_time() {
         }
     }
 }
+
+/// Returns the number of threads that run jobs. Only one test of this process starts some.
+#[cfg(target_os = "linux")]
+fn worker_threads() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().filter_map(Result::ok);
+    let name = |task: std::fs::DirEntry| std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
+    tasks.map(name).filter(|name| name.trim() == "ottla-work").count()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn busy_producer_compresses_on_worker_threads_that_end_with_it() {
+    let settings = [
+        ("test.mock.num.brokers", "1"),
+        ("compression.codec", "zstd"),
+        ("compression.level", "15"),
+        ("worker.threads", "2"),
+        ("linger.ms", "5"),
+    ];
+    let p = client(ClientKind::Producer, &settings);
+    let t = topic(&p, "compressed");
+    let value: Vec<u8> = (0..1000_u32).map(|i| (i * i % 251) as u8).collect();
+    let mut seen = Vec::new();
+    for i in 0..10 {
+        produce(&p, &t, 0, &value, i);
+        seen.extend(deliveries(&p, 1));
+    }
+    assert_eq!(worker_threads(), 0, "a light client needs none");
+    let end = Instant::now() + DEADLINE;
+    let mut produced = seen.len();
+    let mut most = 0;
+    while most == 0 {
+        assert!(Instant::now() < end, "the load of {produced} records started no thread");
+        for _ in 0..2000 {
+            produce(&p, &t, 0, &value, produced);
+            produced += 1;
+        }
+        seen.extend(deliveries(&p, 500));
+        most = most.max(worker_threads());
+    }
+    let left = produced - seen.len();
+    seen.extend(deliveries(&p, left));
+    let in_order = seen
+        .iter()
+        .enumerate()
+        .all(|(i, (opaque, _, offset))| *opaque == i && *offset == i as i64);
+    assert!(in_order, "records have left the order of production");
+    assert!(most <= 2, "{most} threads");
+    drop(t);
+    drop(p);
+    assert_eq!(worker_threads(), 0, "the last client ends the threads");
+}

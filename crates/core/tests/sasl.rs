@@ -6,13 +6,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ottla_core::client::{Client, ClientHooks, SaslHooks, TokenSource};
+use ottla_core::client::{Client, ClientHooks, SaslHooks, ShareConsumer, TokenSource};
 use ottla_core::cluster::MetadataScope;
 use ottla_core::config::Conf;
 use ottla_core::error::{Error, ErrorCode};
 use ottla_core::event::Event;
 use ottla_core::sasl::{Token, TokenError, TokenProvider};
 use ottla_core::types::ClientKind;
+use ottla_mock::{BrokerId, NewRecord, ShareOffsetReset};
 use parking_lot::{Condvar, Mutex};
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -184,6 +185,66 @@ fn the_application_answers_a_request_for_a_token() {
         assert!(!format!("{request:?}").contains("settings"));
         client.set_token(TOKEN, in_an_hour_ms(), "alice", &[]).unwrap();
         connect(&client);
+    }
+}
+
+fn in_2_s_ms() -> i64 {
+    in_an_hour_ms() - 3_598_000
+}
+
+/// Creates a member of a share group on a cluster with one record in topic t.
+fn share_member() -> ShareConsumer {
+    let mut conf = Conf::new();
+    let group = [("group.id", "g"), ("sasl.mechanisms", "OAUTHBEARER")];
+    for (name, value) in CLUSTER.iter().chain(&group) {
+        conf.set(name, *value).unwrap();
+    }
+    let (client, topic) = conf.finalize(ClientKind::ShareConsumer).unwrap();
+    let mut member = ShareConsumer::new(client, topic, ClientHooks::default()).unwrap();
+    member.client().with_embedded(|embedded| {
+        embedded.with(|cluster| {
+            cluster.configure_share_groups(|groups| groups.offset_reset = ShareOffsetReset::Earliest);
+            cluster.create_topic("t", 1, None).unwrap();
+            cluster.append("t", 0, &[NewRecord::value("1")]).unwrap();
+        });
+    });
+    member.subscribe(&["t".to_owned()]).unwrap();
+    member
+}
+
+/// Tokens are requested once four fifths of their lifetime are over.
+#[test]
+fn commits_and_closes_of_share_consumers_serve_requests_for_tokens() {
+    let mut member = share_member();
+    let client = member.client().clone();
+    let mut requests = 0;
+    let mut serve = |event: Event| {
+        if let Event::TokenRefresh(_) = event {
+            requests += 1;
+            client.set_token(TOKEN, in_2_s_ms(), "alice", &[])?;
+        }
+        Ok(())
+    };
+    let end = Instant::now() + DEADLINE;
+    while member
+        .poll(Some(Duration::from_millis(100)), &mut serve)
+        .unwrap()
+        .is_none()
+    {
+        assert!(Instant::now() < end, "no record");
+    }
+    client.with_embedded(|embedded| embedded.with(|cluster| cluster.set_round_trip_us(BrokerId(1), 4_000_000)));
+    for call in ["commit", "close"] {
+        let before = requests;
+        let mut serve = |event: Event| {
+            requests += usize::from(matches!(event, Event::TokenRefresh(_)));
+            client.set_token(TOKEN, in_2_s_ms(), "alice", &[])
+        };
+        match call {
+            "commit" => assert_eq!(member.commit_sync(Some(DEADLINE), &mut serve).unwrap().len(), 1),
+            _ => member.close(&mut serve).unwrap(),
+        }
+        assert!(requests > before, "no request for a token during {call}");
     }
 }
 

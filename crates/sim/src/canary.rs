@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use ottla_core::event::Event;
+use ottla_core::work::WorkDone;
 use ottla_protocol::Frame;
 
 /// A deliberate bug.
@@ -36,6 +37,8 @@ pub enum Canary {
     Misplaced,
     /// A header is lost.
     LostHeader,
+    /// The results of two jobs are exchanged, so that batches are sent in each other's place.
+    SwappedJobs,
     /// A wake-up of the client's thread is lost.
     LostWakeup,
     /// A buffer is never freed.
@@ -153,6 +156,7 @@ impl Canary {
         ("kept-payload", Canary::KeptPayload),
         ("misplaced-key", Canary::Misplaced),
         ("lost-header", Canary::LostHeader),
+        ("swapped-jobs", Canary::SwappedJobs),
         ("lost-wakeup", Canary::LostWakeup),
         ("leaked-buffer", Canary::LeakedBuffer),
         ("leaked-connection", Canary::LeakedConnection),
@@ -217,6 +221,8 @@ impl Canary {
             Canary::UnseenCut | Canary::EarlyRelease => (2, 4),
             // In one of the blocks with TLS.
             Canary::EarlyFrame | Canary::KeptCertificates => (128, 1600),
+            // In one of the blocks with jobs.
+            Canary::SwappedJobs => (704, 3008),
             // In one of the blocks with SASL.
             Canary::EarlyRequest | Canary::KeptSession | Canary::LostLogin => (384, 2752),
             // In one of the blocks with admin calls.
@@ -264,6 +270,8 @@ pub(crate) struct CanaryState {
     duplicates: Vec<(u64, Bytes)>,
     leaked_events: Vec<Event>,
     leaked_frames: Vec<Frame>,
+    /// The result of a client's job that is exchanged with that of its next one.
+    waiting_job: Option<(usize, WorkDone)>,
 }
 
 impl CanaryState {
@@ -274,6 +282,7 @@ impl CanaryState {
             duplicates: Vec::new(),
             leaked_events: Vec::new(),
             leaked_frames: Vec::new(),
+            waiting_job: None,
         }
     }
 
@@ -307,6 +316,20 @@ impl CanaryState {
     /// Keeps a frame, and with it the memory that it refers to, for as long as the world lasts.
     pub(crate) fn leak_frame(&mut self, frame: Frame) {
         self.leaked_frames.push(frame);
+    }
+
+    /// Returns the results that a client receives in place of this one: this one, none, or this one and an earlier one that
+    /// are exchanged.
+    pub(crate) fn exchange(&mut self, client: usize, mut done: WorkDone) -> Vec<WorkDone> {
+        if let Some((_, mut earlier)) = self.waiting_job.take_if(|(owner, _)| *owner == client) {
+            done.swap_outputs(&mut earlier);
+            return vec![earlier, done];
+        }
+        if self.waiting_job.is_none() && self.strike(Canary::SwappedJobs) {
+            self.waiting_job = Some((client, done));
+            return Vec::new();
+        }
+        vec![done]
     }
 
     /// Marks a request, without its length prefix, to be served twice.

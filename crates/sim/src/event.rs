@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use bytes::Bytes;
 use ottla_core::connection::{ConnId, LookupId, TlsFailure, WorkId};
 use ottla_core::sasl::SaslWork;
+use ottla_core::work::Work;
 use ottla_mock::{BrokerId, CoordinatorKind};
 use ottla_protocol::ApiKey;
 
@@ -58,6 +59,11 @@ pub(crate) enum WorldEvent {
         client: usize,
         work: WorkId,
         job: SaslWork,
+    },
+    /// The end of a job that a client has handed out.
+    JobEnds {
+        client: usize,
+        work: Work,
     },
     /// An application answers a request for a token.
     TokenAnswer(usize),

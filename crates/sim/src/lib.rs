@@ -87,6 +87,7 @@ mod faults;
 mod group_members;
 mod group_protocol;
 mod group_stability;
+mod jobs;
 mod log_records;
 mod logs;
 mod message;

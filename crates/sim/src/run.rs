@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ottla_core::connection::NetEvent;
 use ottla_core::sys::{Clock, Instant};
+use ottla_core::work::Work;
 use ottla_mock::{BrokerId, Time as ClusterTime};
 use ottla_protocol::ApiKey;
 
@@ -134,6 +135,7 @@ impl Run {
         set_up_statistics(world);
         world.coverage.count("worlds with TLS", u64::from(world.tls.exists()));
         world.coverage.count("worlds with SASL", u64::from(world.sasl.exists()));
+        world.coverage.count("worlds with jobs", u64::from(world.jobs.exist()));
         world.cluster.log_sasl_events();
         set_up_admin(world);
         start_clients(world);
@@ -187,6 +189,7 @@ impl Run {
             WorldEvent::Released { client, conn } => world.deliver_net_event(client, NetEvent::Released { conn }),
             WorldEvent::Looked { client } => looked(world, client),
             WorldEvent::SaslWorked { client, work, job } => sasl_worked(world, client, work, job),
+            WorldEvent::JobEnds { client, work } => world.end_job(client, work),
             WorldEvent::TokenAnswer(client) => answer_token_request(world, client),
             WorldEvent::Connecting {
                 client,
@@ -282,7 +285,9 @@ fn drive(world: &mut World, number: usize) {
     let spins = client.spins;
     let wall_ms = client.clock.wall_ms();
     let Some(core) = &mut client.core else { return };
+    core.set_work_rules(world.jobs.rules(number));
     let wake = core.drive(now, wall_ms);
+    let jobs: Vec<Work> = std::iter::from_fn(|| core.next_work()).collect();
     let mut actions = Vec::new();
     while let Some(action) = core.next_action() {
         actions.push(action);
@@ -292,6 +297,10 @@ fn drive(world: &mut World, number: usize) {
     }
     for action in actions {
         perform(world, number, action);
+    }
+    for work in jobs {
+        let takes_us = world.jobs.duration_us(world.net.has_faults_enabled());
+        world.after_us(takes_us, WorldEvent::JobEnds { client: number, work });
     }
     if world.sasl.answers(number) {
         notice_token_request(world, number);

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use ottla_core::client::{Core, Shared};
 use ottla_core::connection::{CertificateRefresh, NetEvent};
 use ottla_core::sys::Instant;
+use ottla_core::work::Work;
 use ottla_mock::Cluster;
 use ottla_protocol::api::sasl_authenticate::SaslAuthenticateRequest;
 use ottla_protocol::{ApiKey, decode_response, encode_response, peek_correlation_id};
@@ -22,6 +23,7 @@ use crate::clock::WALL_START_MS;
 use crate::coverage::Coverage;
 use crate::event::WorldEvent;
 use crate::group_members::GroupMembers;
+use crate::jobs::Jobs;
 use crate::net::Net;
 use crate::plan::{MemberPlan, Plan};
 use crate::produce_acks::ProduceAcks;
@@ -120,6 +122,7 @@ pub(crate) struct World {
     pub(crate) net: Net,
     pub(crate) tls: Tls,
     pub(crate) sasl: Sasl,
+    pub(crate) jobs: Jobs,
     pub(crate) group_members: GroupMembers,
     pub(crate) share_members: ShareMembers,
     pub(crate) txn_workers: TxnWorkers,
@@ -160,6 +163,7 @@ impl World {
             has_last_calls: false,
             net: Net::new(plan.net.clone(), SeededRng::of(seed, 2)),
             tls: Tls::new(plan.tls.clone(), SeededRng::of(seed, 61)),
+            jobs: Jobs::new(plan.jobs.clone(), SeededRng::of(seed, 96)),
             group_members: GroupMembers::new(seed, plan.groups.clone()),
             share_members: ShareMembers::new(seed, plan.share.clone()),
             txn_workers: TxnWorkers::new(seed, plan.transactions.clone()),
@@ -351,6 +355,25 @@ impl World {
         if let Some(core) = &mut self.clients[client].core {
             core.on_net(event, now);
             self.wake(client);
+        }
+    }
+
+    /// Ends a job that a client has handed out. A process that is stopped continues it later.
+    pub(crate) fn end_job(&mut self, client: usize, work: Work) {
+        let state = &self.clients[client];
+        if state.frozen_until_us > self.now_us() {
+            let at_us = state.frozen_until_us;
+            return self.at_us(at_us, WorldEvent::JobEnds { client, work });
+        }
+        if state.crashed {
+            return;
+        }
+        self.coverage.count("jobs", 1);
+        for done in self.canary.exchange(client, work.run()) {
+            if let Some(core) = &mut self.clients[client].core {
+                core.on_work(done);
+                self.wake(client);
+            }
         }
     }
 

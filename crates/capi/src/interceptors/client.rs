@@ -101,6 +101,11 @@ impl ClientMethods {
             && self.on_broker_state_change.is_empty())
     }
 
+    /// Returns whether any method is called at the start or the end of a thread.
+    pub fn see_threads(&self) -> bool {
+        !(self.on_thread_start.is_empty() && self.on_thread_exit.is_empty())
+    }
+
     /// Returns whether any method is called when a message is produced, delivered or has failed.
     pub fn see_messages_sent(&self) -> bool {
         !(self.on_send.is_empty() && self.on_acknowledgement.is_empty())

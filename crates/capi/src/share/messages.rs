@@ -29,9 +29,8 @@ impl Messages {
             let topic = handle.topic_handle(acquired.topic());
             messages.push_records(&topic, acquired);
             for range in acquired.unreadable() {
-                let (first, last) = (range.offsets.first, range.offsets.last);
-                let text = format!("offsets {first} to {last} cannot be read: {}", range.error.message);
-                messages.push_error(&topic, acquired.partition(), first, range.error.code, &text);
+                let (first, error) = (range.offsets.first, &range.error);
+                messages.push_error(&topic, acquired.partition(), first, error.code, &error.message);
             }
         }
         boxed(Messages {

@@ -8,22 +8,29 @@ use ottla_tls::ClientTls;
 use super::sockets::{address_family, socket_options};
 use super::{embedded, tls};
 use crate::config::{ClientConfig, TopicConfig};
-use crate::core::{ClientHooks, Command, CoreBuilder, Shared};
+use crate::core::{CallerPolling, ClientHooks, Command, CoreBuilder, Shared};
 use crate::credentials::CredentialSource;
 use crate::error::Error;
 use crate::log::level;
-use crate::runtime::{Loop, LoopOptions};
+use crate::runtime::{IoThread, Loop, LoopOptions};
 use crate::sys::sync::Mutex;
-use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
 use crate::sys::{Rng, SystemClock};
 use crate::types::ClientKind;
+
+/// The log line of a client with interceptors of threads and `io.threads.shared`.
+const OWN_THREAD: &str = "io.threads.shared has no effect: interceptors of this client are called at the start and the end of \
+                          its I/O thread, so it has a thread of its own";
+
+/// Returns the number of I/O threads that the client shares with others; 0 for a thread of its own.
+fn shared_threads(wanted: u32, hooks: &ClientHooks) -> u32 {
+    let watched = hooks.interceptor.as_ref().is_some_and(|i| i.watches_threads());
+    if watched { 0 } else { wanted }
+}
 
 /// A running client. Dropping it ends the client.
 pub(super) struct ClientThread {
     pub(super) shared: Arc<Shared>,
-    /// `None` once a caller has joined the thread.
-    thread: Mutex<Option<JoinHandle<()>>>,
-    thread_id: ThreadId,
+    thread: IoThread,
     /// The cluster of `test.mock.num.brokers`, which lives as long as the client.
     pub(super) embedded: Mutex<Option<Arc<EmbeddedCluster>>>,
     /// `None` for a plaintext client.
@@ -35,18 +42,17 @@ impl Drop for ClientThread {
         self.stop();
         if self.shared.is_inherited() {
             // Leaked: threads of the parent may have held their locks at the fork.
-            std::mem::forget(std::mem::replace(&mut self.thread, Mutex::new(None)));
+            self.thread.leak();
             std::mem::forget(std::mem::replace(&mut self.embedded, Mutex::new(None)));
         }
     }
 }
 
 impl ClientThread {
-    pub(super) fn new(shared: Arc<Shared>, thread: JoinHandle<()>, embedded: Option<EmbeddedCluster>) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, thread: IoThread, embedded: Option<EmbeddedCluster>) -> Self {
         ClientThread {
             shared,
-            thread_id: thread.thread().id(),
-            thread: Mutex::new(Some(thread)),
+            thread,
             embedded: Mutex::new(embedded.map(Arc::new)),
             tls: None,
         }
@@ -68,12 +74,18 @@ impl ClientThread {
         let (tls, tls_warnings) = tls::start(&conf, &tls_hooks)?.unzip();
         let credentials = CredentialSource::new(&conf, &hooks.sasl)?;
         let clock = Arc::new(SystemClock::new());
+        let wanted = conf.io_threads_shared;
+        let threads = shared_threads(wanted, &hooks);
         let options = LoopOptions {
             sockets: socket_options(&conf),
             family: address_family(&conf),
             system: hooks.system.clone(),
-            caller_polling: hooks.caller_polling,
+            caller_polling: match threads {
+                0 => hooks.caller_polling,
+                _ => CallerPolling::Disabled,
+            },
             tls: tls.clone(),
+            worker_threads: conf.worker_threads as usize,
         };
         let io = Loop::new(options).map_err(|e| Error::system_resource("no event loop for the client", &e))?;
         let builder = CoreBuilder {
@@ -93,8 +105,11 @@ impl ClientThread {
         for text in tls_warnings.into_iter().flatten() {
             shared.log.log(level::WARNING, "SSL", || text);
         }
+        if threads != wanted {
+            shared.log.log(level::NOTICE, "IOTHREADS", || OWN_THREAD.to_owned());
+        }
         let thread = io
-            .spawn(core, clock)
+            .start(core, clock, threads as usize)
             .map_err(|e| Error::system_resource("no thread for the client", &e))?;
         let mut client = ClientThread::new(shared, thread, embedded);
         client.tls = tls;
@@ -104,10 +119,8 @@ impl ClientThread {
     /// Closes a forked child's copies of the connections. The child has none of the threads.
     fn abandon(&self) {
         self.shared.waker.abandon();
-        // Forgotten, since the drop of either waits for its threads.
-        if let Some(mut thread) = self.thread.try_lock() {
-            std::mem::forget(thread.take());
-        }
+        self.thread.forget_inherited();
+        // Forgotten, since its drop waits for its threads.
         if let Some(mut embedded) = self.embedded.try_lock() {
             std::mem::forget(embedded.take());
         }
@@ -120,14 +133,7 @@ impl ClientThread {
             return self.abandon();
         }
         self.shared.send(Command::Terminate);
-        if self.thread_id != thread::current().id() {
-            // The lock is held during the join, so that concurrent callers wait for it as well.
-            let mut thread = self.thread.lock();
-            if let Some(thread) = thread.take() {
-                // A panic of the thread was printed to stderr when it occurred.
-                let _ = thread.join();
-            }
-        }
+        self.thread.wait_for_end();
         drop(self.embedded.lock().take());
         self.shared.clear();
     }

@@ -15,6 +15,7 @@ use crate::credentials::CredentialSource;
 use crate::error::ErrorCode;
 use crate::producer;
 use crate::reply::Reply;
+use crate::runtime::IoThread;
 use crate::sys::sync::model_tests::{self, ModelWaker, join, must_catch, spawn};
 use crate::sys::sync::{Flaw, thread::JoinHandle};
 use crate::sys::{Clock, Instant, Rng};
@@ -175,7 +176,7 @@ fn producer_and_consumer_commands_during_termination_are_answered() {
 fn concurrent_stops_both_wait_for_the_thread() {
     explore("two threads end the client", 3, || {
         let client = start(ClientKind::Consumer);
-        let inner = Arc::new(ClientThread::new(client.shared, client.thread, None));
+        let inner = Arc::new(ClientThread::new(client.shared, IoThread::own(client.thread), None));
         let ending = [0, 1].map(|_| {
             let (inner, ended) = (inner.clone(), client.ended.clone());
             spawn(move || {
@@ -195,7 +196,7 @@ fn queue_waits_end_with_the_client() {
         let client = start(ClientKind::Consumer);
         let main = client.shared.main_queue.clone();
         main.forward_to(Some(client.shared.consumer_queue.clone()));
-        let inner = ClientThread::new(client.shared, client.thread, None);
+        let inner = ClientThread::new(client.shared, IoThread::own(client.thread), None);
         let polling = spawn(move || main.pop(None).is_none());
         inner.stop();
         assert!(polling.join().unwrap());

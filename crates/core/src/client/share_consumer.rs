@@ -15,6 +15,9 @@ use crate::share::{
 use crate::sys::Instant;
 use crate::types::ClientKind;
 
+/// Time between two looks at whether a call that waits for brokers also waits for a token.
+const TOKEN_LOOK: Duration = Duration::from_millis(50);
+
 /// Receives the events that are not records: errors of the client, statistics, log lines, results of acknowledgements. An
 /// error ends the call with it.
 pub type ServeEvent<'a> = dyn FnMut(Event) -> Result<(), Error> + 'a;
@@ -294,6 +297,25 @@ impl ShareConsumer {
         results.into_iter().try_for_each(serve)
     }
 
+    /// Waits for a reply that may need brokers. Serves requests for tokens of OAUTHBEARER meanwhile, since no connection
+    /// authenticates without a token. Also returns the first error of `serve`.
+    fn answer_with_tokens<T>(
+        &self,
+        reply: &Reply<Result<T, Error>>,
+        serve: &mut ServeEvent<'_>,
+    ) -> (Result<T, Error>, Result<(), Error>) {
+        let mut served = Ok(());
+        loop {
+            if let Some(result) = reply.wait(Some(TOKEN_LOOK)) {
+                return (result, served);
+            }
+            let queue = self.client.consumer_queue();
+            for event in queue.extract(|event| matches!(event, Event::TokenRefresh(_))) {
+                served = served.and(serve(event));
+            }
+        }
+    }
+
     /// Sends the acknowledgements without waiting. In implicit mode it accepts the records of the last poll. Passes results
     /// that have arrived to `serve`.
     ///
@@ -308,7 +330,7 @@ impl ShareConsumer {
 
     /// Sends the acknowledgements and waits for the result of each partition; empty if there was nothing to send. In implicit
     /// mode it accepts the records of the last poll. Partitions without a result at the deadline have
-    /// [`REQUEST_TIMED_OUT`](ErrorCode::REQUEST_TIMED_OUT).
+    /// [`REQUEST_TIMED_OUT`](ErrorCode::REQUEST_TIMED_OUT). Requests for tokens are passed to `serve` meanwhile.
     ///
     /// # Errors
     /// [`L_STATE`](ErrorCode::L_STATE) after a close, [`L_DESTROY`](ErrorCode::L_DESTROY) when the client is destroyed
@@ -332,9 +354,9 @@ impl ShareConsumer {
                 reply: reply.clone(),
             }),
         });
-        let results = answer(&reply);
+        let (results, served) = self.answer_with_tokens(&reply, serve);
         self.serve_results(serve)?;
-        results
+        served.and(results)
     }
 
     // ---------------------------------------------------------------- the end
@@ -363,10 +385,13 @@ impl ShareConsumer {
     /// did not answer, errors of `serve`; the consumer is closed in the latter cases.
     pub fn close(&mut self, serve: &mut ServeEvent<'_>) -> Result<(), Error> {
         self.begin_close()?;
-        let result = self.closing.take().map_or(Ok(()), |reply| answer(&reply));
+        let (result, served) = match self.closing.take() {
+            Some(reply) => self.answer_with_tokens(&reply, serve),
+            None => (Ok(()), Ok(())),
+        };
         self.is_closed = true;
         self.serve_results(serve)?;
-        result
+        served.and(result)
     }
 
     /// Returns whether the consumer is closed.

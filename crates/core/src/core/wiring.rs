@@ -1,7 +1,8 @@
 //! The core: every manager of a client, wired together, without I/O, clock or threads.
 //!
 //! Order of calls: any number of [`Core::on_net`], then [`Core::drive`], then [`Core::next_action`] until it returns
-//! `None`. The sequence is repeated after an event, and at the time that `drive` returned.
+//! `None`. The sequence is repeated after an event, and at the time that `drive` returned. A driver that runs work on other
+//! threads calls [`Core::set_work_rules`] before `drive`, and [`Core::next_work`] until it returns `None` after it.
 
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ use crate::producer::Sender;
 use crate::share::ShareConsumer;
 use crate::sys::{Instant, Rng, earliest};
 use crate::types::{TopicHooks, TopicSource};
+use crate::work::{Work, WorkDone, WorkRules};
 
 /// The managers of a client, and the connections that they share.
 pub struct Core {
@@ -167,6 +169,26 @@ impl Core {
     pub fn on_file(&mut self, event: FileEvent) {
         if let Some(consumer) = &mut self.consumer {
             consumer.on_file(event);
+        }
+    }
+
+    /// Sets the rules for the work that this core hands out from now on, initially [`WorkRules::NONE`]. The driver must return
+    /// the result of every job that it takes.
+    pub fn set_work_rules(&mut self, rules: WorkRules) {
+        if let Some(producer) = &mut self.producer {
+            producer.set_work_rules(rules);
+        }
+    }
+
+    /// Returns the next job, to be run at any time on any thread. To be called after [`drive`](Self::drive).
+    pub fn next_work(&mut self) -> Option<Work> {
+        self.producer.as_mut().and_then(Sender::next_work)
+    }
+
+    /// Handles the result of a job, in any order. [`drive`](Self::drive) must follow.
+    pub fn on_work(&mut self, done: WorkDone) {
+        if let Some(producer) = &mut self.producer {
+            producer.on_work(done);
         }
     }
 
@@ -557,5 +579,9 @@ impl Core {
 
     pub(crate) fn consumer(&mut self) -> Option<&mut Consumer> {
         self.consumer.as_mut()
+    }
+
+    pub(crate) fn sender(&self) -> Option<&Sender> {
+        self.producer.as_ref()
     }
 }

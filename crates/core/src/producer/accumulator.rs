@@ -36,7 +36,8 @@ const INLINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Accepts records from any number of application threads and collects them in batches.
 ///
-/// A call takes one short lock, of the record's partition. A record costs no allocation and no wake-up of the client's
+/// A call takes two short locks: of the calling thread's portion of the buffer memory, and of the record's partition. A
+/// record costs no allocation and no wake-up of the client's
 /// thread. Records count against `queue.buffering.max.messages` and `queue.buffering.max.kbytes` until their delivery
 /// report was handled.
 pub struct Accumulator {
@@ -152,8 +153,19 @@ impl Accumulator {
             self.on_full();
             return Err(Error::new(ErrorCode::L_QUEUE_FULL, "").into_retriable());
         }
-        self.place(topic, partition, record, size)
-            .inspect_err(|_| self.buffer_memory.release(1, size))
+        self.place_or_release(topic, partition, record, size)
+    }
+
+    /// Adds a record whose memory is reserved. Releases the memory on failure.
+    #[inline]
+    fn place_or_release(&self, topic: &Arc<Topic>, partition: i32, record: Record<'_>, size: u64) -> Result<(), Error> {
+        let placed = self.place(topic, partition, record, size);
+        // Looked at, not moved: a load of more bytes than were stored last waits until the processor has completed all
+        // stores, also those that it would have to wait for another processor for.
+        if placed.is_err() {
+            self.buffer_memory.release(1, size);
+        }
+        placed
     }
 
     /// Wakes the client's thread to send the open batches, as no record can be added to them.
@@ -179,9 +191,11 @@ impl Accumulator {
             self.check_open()?;
         }
         // The transaction or the client may have ended meanwhile.
-        self.check_open()
-            .and_then(|()| self.place(topic, partition, record, size))
-            .inspect_err(|_| self.buffer_memory.release(1, size))
+        if let Err(ended) = self.check_open() {
+            self.buffer_memory.release(1, size);
+            return Err(ended);
+        }
+        self.place_or_release(topic, partition, record, size)
     }
 
     /// Returns whether a partition has a leader according to metadata.
@@ -329,17 +343,20 @@ impl Accumulator {
             count = queue.count();
         }
         let partition = queue.choose(requested, record.key, record.opaque, count, now, &|| self.draw())?;
-        self.append(queue, partition, &record, size)
+        if self.append(queue, partition, &record, size)? {
+            queue.on_contention(partition, requested, record.key, now, &|| self.draw());
+        }
+        Ok(())
     }
 
-    /// Adds a record to its partition.
+    /// Adds a record to its partition. Returns whether it waited for another thread that used the partition.
     pub(super) fn append(
         &self,
         queue: &TopicQueue,
         partition: i32,
         record: &NewRecord<'_>,
         size: u64,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let unknown = || Error::new(ErrorCode::L_UNKNOWN_PARTITION, "");
         let target = queue.partition(partition).ok_or_else(unknown)?;
         let size = usize::try_from(size).unwrap_or(usize::MAX);
@@ -362,7 +379,7 @@ impl Accumulator {
                 }
             }
         }
-        Ok(())
+        Ok(added.contended)
     }
 
     /// Adds a full batch of records for any partition to one of `count` partitions.

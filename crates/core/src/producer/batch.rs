@@ -2,12 +2,14 @@
 
 use ottla_protocol::Records;
 use ottla_protocol::compression::Codec;
+use ottla_protocol::record::BatchBody;
 
 use super::sequence::SequenceStamp;
-use crate::error::ErrorCode;
+use crate::error::{Error, ErrorCode};
 use crate::records::ProducedRecords;
 use crate::sys::Instant;
 use crate::types::PersistStatus;
+use crate::work::Ticket;
 
 /// The record data of the last request.
 #[derive(Debug, Clone)]
@@ -16,6 +18,20 @@ pub(super) struct Sealed {
     pub(super) magic: i8,
     pub(super) codec: Codec,
     pub(super) data: Records,
+}
+
+/// The state of a batch's body.
+#[derive(Debug, Default)]
+pub(super) enum Preparation {
+    /// The body is computed when the batch is sent.
+    #[default]
+    None,
+    /// A job computes it.
+    Running(Ticket),
+    /// It is computed. The ticket counts its memory.
+    Ready(BatchBody, #[allow(dead_code)] Ticket),
+    /// The job has failed.
+    Failed(Error),
 }
 
 /// Records that are sent together.
@@ -36,6 +52,8 @@ pub(super) struct Batch {
     pub(super) broker_id: i32,
     /// The record data of the last attempt, if the records have not changed since.
     pub(super) sealed: Option<Sealed>,
+    /// The records' encoded form without a header, which a job computes; while the records do not change.
+    pub(super) preparation: Preparation,
     /// The sequence numbers of an idempotent producer, once assigned.
     pub(super) stamp: Option<SequenceStamp>,
     /// The number of records removed from the front in flight: an acknowledged base offset is that of the first of them.
@@ -55,6 +73,7 @@ impl Batch {
             maybe_persisted: false,
             broker_id: -1,
             sealed: None,
+            preparation: Preparation::None,
             stamp: None,
             left_in_flight: 0,
             sent: false,
@@ -75,6 +94,7 @@ impl Batch {
         let n = n.min(self.records.len());
         let records = self.records.split_front(n);
         self.sealed = None;
+        self.preparation = Preparation::None;
         let front = Batch {
             records,
             first_id: self.first_id,
@@ -84,6 +104,7 @@ impl Batch {
             maybe_persisted: self.maybe_persisted,
             broker_id: self.broker_id,
             sealed: None,
+            preparation: Preparation::None,
             stamp: self.stamp,
             left_in_flight: self.left_in_flight,
             sent: self.sent,

@@ -15,6 +15,8 @@
 //! linger is sent on the caller's thread, if that can drive the core
 //! ([`Waker::drive_inline`](crate::sys::Waker::drive_inline)).
 //!
+//! Batches are compressed when they are sent, or before that by jobs that the driver runs elsewhere (`sealing`).
+//!
 //! Open batches keep filling while their broker is busy (`broker_queue`), and while the request has no space for them.
 //! There is one [`Event::Delivery`](crate::event::Event::Delivery) per batch; dropping it releases the buffer memory.
 //!
@@ -42,8 +44,10 @@ mod partition_sender;
 mod partitioner;
 mod producer_id;
 mod retry_policy;
+mod sealing;
 mod sender;
 mod sequence;
+mod sticky_partition;
 mod timers;
 mod topic_queue;
 mod transactions;

@@ -42,6 +42,8 @@ pub(super) struct Added {
     pub(super) closed: bool,
     /// The time by which the client's thread must handle the partition, if it was not notified yet.
     pub(super) look_by: Option<Instant>,
+    /// Another thread held the partition's lock.
+    pub(super) contended: bool,
 }
 
 /// The maximum size of a record besides key, value and headers: length, attributes, deltas, lengths, header count.
@@ -100,7 +102,7 @@ impl PartitionQueue {
 
     /// Adds a record whose payload has `size` bytes.
     pub(super) fn append(&self, record: &NewRecord<'_>, size: usize, limits: &Limits, pool: &Arc<BlockPool>) -> Added {
-        let mut inner = self.inner.lock();
+        let (mut inner, contended) = self.inner.lock_noting();
         let inner = &mut *inner;
         let mut closed = false;
         let now = record.produced_at;
@@ -130,7 +132,11 @@ impl PartitionQueue {
         // A notification for the end of linger is too late for a full batch.
         let look_by = wanted.filter(|wanted| inner.listed_by.is_none_or(|by| by > *wanted));
         inner.listed_by = look_by.or(inner.listed_by);
-        Added { closed, look_by }
+        Added {
+            closed,
+            look_by,
+            contended,
+        }
     }
 
     /// Adds a full batch. Returns the time by which the client's thread must handle the partition, like

@@ -11,6 +11,7 @@ use super::broker_queue::BrokerQueues;
 use super::counters::{Sent, sum};
 use super::partition_sender::InFlightRules;
 use super::producer_id::{IdOutcome, ProducerIdState};
+use super::sealing::{self, Sealing};
 use super::timers::TimerKind;
 use super::undelivered::UndeliveredRecords;
 use super::wire::Part;
@@ -25,6 +26,7 @@ use crate::interceptor::Interceptor;
 use crate::stats::{DurationSum, Eos};
 use crate::sys::{Instant, earliest};
 use crate::types::{NodeId, PARTITION_UA, Topic};
+use crate::work::{Work, WorkDone, WorkRules};
 
 /// The interval at which unused memory is returned to the system.
 const TRIM_INTERVAL: Duration = Duration::from_secs(5);
@@ -43,6 +45,7 @@ struct Warned {
 pub struct Sender {
     records: UndeliveredRecords,
     broker_queues: BrokerQueues,
+    sealing: Sealing,
     /// Reused by [`poll`](Self::poll).
     scratch: Vec<PartitionId>,
     /// The time of the next return of unused memory.
@@ -72,6 +75,7 @@ impl Sender {
         Sender {
             records: UndeliveredRecords::new(accumulator, conf, main_queue),
             broker_queues: BrokerQueues::default(),
+            sealing: Sealing::default(),
             scratch: Vec::new(),
             trim_at: None,
             max_request: usize::try_from(conf.message_max_bytes).unwrap_or(usize::MAX),
@@ -103,6 +107,9 @@ impl Sender {
             self.on_ready(ctx, cluster, id);
         }
         self.scratch = ids;
+        for id in self.sealing.take_retries() {
+            self.enqueue(ctx, cluster, id);
+        }
         while let Some((kind, id)) = self.records.timers_mut().pop_due(ctx.now) {
             self.on_timer(ctx, cluster, kind, id);
         }
@@ -180,6 +187,40 @@ impl Sender {
     /// Ends the producer: refuses later records and calls, and fails all records that are left.
     pub fn close(&mut self, ctx: &mut Ctx<'_>, _cluster: &mut Cluster) {
         self.records.close(ctx);
+        self.sealing = Sealing::default();
+    }
+
+    // ---------------------------------------------------------------- work
+
+    /// Sets the rules for batches that are handed out as jobs from now on.
+    pub fn set_work_rules(&mut self, rules: WorkRules) {
+        self.sealing.set_rules(rules);
+    }
+
+    /// Returns the next job for the driver.
+    pub fn next_work(&mut self) -> Option<Work> {
+        self.sealing.next_work()
+    }
+
+    /// Returns the size of each body that was compressed ahead, and that of its records.
+    #[cfg(test)]
+    pub(crate) fn compressed_ahead(&self) -> Vec<(usize, usize)> {
+        use super::batch::{Batch, Preparation};
+
+        let batches = self.records.partitions().flat_map(|p| &p.pending);
+        let sizes = |batch: &Batch| match &batch.preparation {
+            Preparation::Ready(body, _) => Some((body.len(), batch.records.encoded_len())),
+            _ => None,
+        };
+        batches.filter_map(sizes).collect()
+    }
+
+    /// Handles the result of a job.
+    pub fn on_work(&mut self, done: WorkDone) {
+        let id = self.sealing.end(&done);
+        if let Some(partition_sender) = id.and_then(|id| self.records.partition(id)) {
+            sealing::store(&mut partition_sender.pending, done);
+        }
     }
 
     /// Returns the fatal error that was raised since the last call.
@@ -321,7 +362,21 @@ impl Sender {
             return self.records.fail_without_partition(ctx, id);
         }
         self.records.collect(ctx.now, id);
+        self.prepare(ctx, cluster, id);
         self.enqueue(ctx, cluster, id);
+    }
+
+    /// Hands out the closed batches of a partition that will be sent soon: its leader is connected.
+    fn prepare(&mut self, ctx: &Ctx<'_>, cluster: &Cluster, id: PartitionId) {
+        let Some(topic) = self.records.topic_mut(id.topic) else {
+            return;
+        };
+        let (settings, leader) = (topic.settings, cluster.leader(&topic.name, id.partition));
+        let is_up = leader.is_some_and(|node| ctx.connections.is_up(BrokerKey::general(node)));
+        if let Some(partition_sender) = topic.partition_sender(id.partition).filter(|_| is_up) {
+            let pending = &mut partition_sender.pending;
+            self.sealing.prepare(id, settings.codec, settings.level, pending);
+        }
     }
 
     /// Registers a topic on first use: its metadata is kept up to date from now on.

@@ -8,6 +8,7 @@ use super::append_only_table::AppendOnlyTable;
 use super::counters::sum;
 use super::partition_queue::{Limits, PartitionQueue};
 use super::partitioner::Partitioner;
+use super::sticky_partition::StickyPartition;
 use crate::error::{Error, ErrorCode};
 use crate::records::{BlockPool, NewRecord, ProducedRecords, RecordsBuilder};
 use crate::sys::Instant;
@@ -51,10 +52,8 @@ pub(super) struct TopicQueue {
     count_asked_at: AtomicU64,
     unassigned: Mutex<Unassigned>,
     partitioner: Partitioner,
-    /// Microseconds on the clock until which keyless records go to `sticky`.
-    sticky_until: AtomicU64,
     /// The partition of keyless records.
-    sticky: AtomicI32,
+    sticky: StickyPartition,
     /// `sticky.partitioning.linger.ms` in microseconds.
     sticky_us: u64,
     /// The error with which the topic refuses records.
@@ -88,8 +87,7 @@ impl TopicQueue {
             count_asked_at: AtomicU64::new(0),
             unassigned: Mutex::new(Unassigned::default()),
             partitioner,
-            sticky_until: AtomicU64::new(0),
-            sticky: AtomicI32::new(PARTITION_UA),
+            sticky: StickyPartition::new(),
             sticky_us,
             failure: Mutex::new(None),
             has_failed: AtomicBool::new(false),
@@ -178,23 +176,41 @@ impl TopicQueue {
 
     /// Returns the sticky partition; chooses another one when its time is over or its leader is lost.
     pub(super) fn stick(&self, count: i32, now: Instant, draw: Draw<'_>) -> i32 {
-        let current = self.sticky.load(Ordering::Relaxed);
-        let fresh = self.sticky_until.load(Ordering::Relaxed) > now.as_micros();
-        if fresh && current < count && self.is_available(current) {
+        let current = self.sticky.get(now);
+        if let Some(current) = current.filter(|p| *p < count && self.is_available(*p)) {
             return current;
         }
         let next = self.draw_two(count, draw);
-        self.sticky.store(next, Ordering::Relaxed);
-        self.sticky_until
-            .store(now.as_micros().saturating_add(self.sticky_us), Ordering::Relaxed);
+        self.sticky.set(next, now, self.sticky_us);
         next
     }
 
     /// Ends the use of a partition as the sticky one, because its batch is full.
     pub(super) fn unstick(&self, partition: i32) {
-        if self.sticky.load(Ordering::Relaxed) == partition {
-            self.sticky_until.store(0, Ordering::Relaxed);
+        self.sticky.end(partition);
+    }
+
+    /// Notes that a record waited for another thread that used its partition. A thread that often waits for the sticky
+    /// partition gets another one.
+    #[cold]
+    pub(super) fn on_contention(
+        &self,
+        partition: i32,
+        requested: i32,
+        key: Option<&[u8]>,
+        now: Instant,
+        draw: Draw<'_>,
+    ) {
+        let count = self.count();
+        if count < 2 || !self.goes_anywhere(requested, key) || !self.sticky.note_contention(now, self.sticky_us) {
+            return;
         }
+        let other = match self.draw_two(count, draw) {
+            // All others with the same probability.
+            same if same == partition => (same + 1 + (draw() % u64::from(count.unsigned_abs() - 1)) as i32) % count,
+            other => other,
+        };
+        self.sticky.set_own(other, now, self.sticky_us);
     }
 
     /// Returns a random partition; one without a leader only if a second draw returns one, too.

@@ -10,7 +10,7 @@ use ottla_protocol::api::produce::{PartitionProduceData, ProduceRequest, TopicPr
 use ottla_protocol::compression::Codec;
 use ottla_protocol::record::{BatchParams, MessageSetRecord, NO_PRODUCER_ID, seal_batch, write_message_set};
 
-use super::batch::{Batch, Sealed};
+use super::batch::{Batch, Preparation, Sealed};
 use super::in_flight::Slot;
 use crate::connection::BrokerVersions;
 use crate::error::{Error, ErrorCode};
@@ -37,6 +37,11 @@ pub(super) fn acks_for(version: i16, acks: i16) -> i16 {
     }
 }
 
+/// Returns whether a request of this version carries record batches, whose body is independent of their header.
+pub(super) fn has_record_batches(version: i16) -> bool {
+    magic_of(version) == 2
+}
+
 fn magic_of(version: i16) -> i8 {
     match version {
         ProduceRequest::RECORD_BATCHES_SINCE.. => 2,
@@ -54,7 +59,8 @@ pub(super) fn codec_for(version: i16, codec: Codec) -> Codec {
     }
 }
 
-/// Returns the record data of a batch, encoded again only if the format has changed since the last attempt.
+/// Returns the record data of a batch, encoded again only if the format has changed since the last attempt. Uses the body
+/// that a job has computed, if there is one.
 pub(super) fn seal(batch: &mut Batch, version: i16, codec: Codec, level: Option<i32>) -> Result<Records, Error> {
     let magic = magic_of(version);
     let codec = codec_for(version, codec);
@@ -84,7 +90,8 @@ fn failed(e: impl std::fmt::Display) -> Error {
     )
 }
 
-fn seal_v2(batch: &Batch, codec: Codec, level: Option<i32>) -> Result<Records, Error> {
+fn seal_v2(batch: &mut Batch, codec: Codec, level: Option<i32>) -> Result<Records, Error> {
+    let preparation = std::mem::take(&mut batch.preparation);
     let records = &batch.records;
     let count = i32::try_from(records.len()).map_err(failed)?;
     let params = BatchParams {
@@ -98,6 +105,11 @@ fn seal_v2(batch: &Batch, codec: Codec, level: Option<i32>) -> Result<Records, E
         is_transactional: batch.stamp.is_some_and(|s| s.transactional),
         ..Default::default()
     };
+    match preparation {
+        Preparation::Ready(body, _) if body.requested_codec() == codec => return body.seal(&params).map_err(failed),
+        Preparation::Failed(error) => return Err(error),
+        _ => {}
+    }
     let parts = records.parts();
     let sealed = seal_batch(&params, &parts, codec, level).map_err(failed)?;
     let plain_len = ottla_protocol::record::BATCH_HEADER_LEN + records.encoded_len();

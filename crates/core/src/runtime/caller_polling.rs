@@ -1,10 +1,12 @@
 //! The threads that drive the core: the I/O thread; a thread of the application that drives it for a few steps, *inline*;
 //! or a thread of the application that polls the sockets in the I/O thread's place while it waits for a result.
 
+use std::os::fd::RawFd;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::driver::{Driver, Next};
+use super::pool::{Member, Turn};
 use super::wake_state::{WakeAction, WakeState};
 use crate::core::CallerPolling;
 use crate::event::has_callbacks;
@@ -59,6 +61,8 @@ impl std::fmt::Debug for LoopWaker {
 
 /// Maximum number of steps of an inline drive; the I/O thread runs the remaining ones.
 const INLINE_STEPS_MAX: usize = 4;
+/// Maximum number of steps of a turn of a client that shares its I/O thread.
+const TURN_STEPS_MAX: usize = 32;
 /// Maximum duration of a caller's poll, and maximum time that the sockets are not polled between two callers' polls.
 const CALLER_POLL_MAX: Duration = Duration::from_millis(5);
 /// Maximum number of caller polls to skip.
@@ -231,7 +235,12 @@ impl LoopWaker {
     /// Polls the sockets and passes their events to the core.
     fn poll(&self, poller: &mut Poller, timeout: Option<Duration>) {
         let may_sleep = self.wake_state.try_sleep();
-        let waited = poller.wait(if may_sleep { timeout } else { Some(Duration::ZERO) });
+        self.poll_now(poller, if may_sleep { timeout } else { Some(Duration::ZERO) });
+    }
+
+    /// Polls the sockets, marks the driver as working, and passes the events to the core.
+    fn poll_now(&self, poller: &mut Poller, timeout: Option<Duration>) {
+        let waited = poller.wait(timeout);
         self.wake_state.resume();
         let mut guard = self.driver.lock();
         let Some(driver) = guard.as_mut() else { return };
@@ -252,14 +261,7 @@ impl LoopWaker {
         loop {
             match self.step() {
                 LoopStep::Again => {}
-                LoopStep::End => {
-                    let ended = self.driver.lock().take();
-                    if let Some(driver) = &ended {
-                        driver.files.finish();
-                        driver.transport.finish();
-                    }
-                    return drop(ended);
-                }
+                LoopStep::End => return self.finish(),
                 // Parks only when all requests are answered: the caller that requested to poll is waiting for one of these
                 // answers, and no thread would receive an answer that is still to come.
                 LoopStep::Poll { all_answered: true, .. }
@@ -272,6 +274,15 @@ impl LoopWaker {
                 }
                 LoopStep::Poll { timeout, .. } => self.poll(&mut poller, timeout),
             }
+        }
+    }
+
+    /// Drops the driver of a finished core, and waits for its files and callbacks.
+    fn finish(&self) {
+        let ended = self.driver.lock().take();
+        if let Some(driver) = &ended {
+            driver.files.finish();
+            driver.transport.finish();
         }
     }
 
@@ -326,6 +337,36 @@ impl LoopWaker {
                 return;
             }
         }
+    }
+}
+
+impl Member for LoopWaker {
+    /// Takes the events of the sockets, and steps until the core may sleep. The events after the last poll make the poller's
+    /// descriptor ready, so a client that sleeps is not polled again.
+    fn turn(&self) -> Turn {
+        let mut poller = self.poller.lock();
+        self.poll_now(&mut poller, Some(Duration::ZERO));
+        for _ in 0..TURN_STEPS_MAX {
+            match self.step() {
+                LoopStep::Again => {}
+                LoopStep::End => {
+                    self.finish();
+                    return Turn::End;
+                }
+                LoopStep::Poll { timeout, .. } => {
+                    let may_sleep = timeout != Some(Duration::ZERO) && !poller.may_have_more();
+                    if may_sleep && self.wake_state.try_sleep() {
+                        return Turn::Sleep(timeout);
+                    }
+                    self.poll_now(&mut poller, Some(Duration::ZERO));
+                }
+            }
+        }
+        Turn::Again
+    }
+
+    fn poller_fd(&self) -> RawFd {
+        self.poller.lock().fd()
     }
 }
 

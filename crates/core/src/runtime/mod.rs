@@ -1,7 +1,8 @@
 //! A client's I/O thread: waits for sockets, timers and wake-ups, and drives the core.
 //!
-//! A client has one I/O thread, however many brokers there are. Threads for name look-ups and for offset files
-//! ([`transport`](crate::transport)) exist only while they have work.
+//! A client has one I/O thread, however many brokers there are, or shares the I/O threads of a `pool`. Threads for name
+//! look-ups and for offset files ([`transport`](crate::transport)) exist only while they have work. While a loop is busy, jobs
+//! of the core run on threads that all clients of the process share (`work_pool`, `load_meter`).
 //!
 //! The core and its sockets are a `Driver` behind a lock, which the I/O thread holds while it works, not while it waits. So
 //! a thread of the application that flushes, or produces a lone record that does not linger, may drive the core itself while
@@ -10,31 +11,36 @@
 
 mod caller_polling;
 mod driver;
+mod io_thread;
+mod load_meter;
 #[cfg(all(test, ottla_loom))]
 mod model_tests;
+mod pool;
+mod thread_count;
 mod wake_state;
+mod work_pool;
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ottla_tls::ClientTls;
 
 pub use self::caller_polling::LoopWaker;
 use self::driver::Driver;
+pub use self::io_thread::IoThread;
+use self::load_meter::LoadMeter;
+use self::work_pool::{WorkClient, WorkPool, job_threads};
 use crate::core::{CallerPolling, Core};
+use crate::interceptor::Interceptor;
 use crate::sys::SharedClock;
 use crate::sys::sync::thread;
 use crate::transport::{
     AddressFamily, Files, Poller, Resolver, SocketOptions, SystemHooks, TcpTransport, worker_threads,
 };
 
-/// The number of running I/O threads in this process.
-static THREADS: AtomicUsize = AtomicUsize::new(0);
-
-/// Returns the number of threads that clients of this process run, including those for look-ups and files.
+/// Returns the number of threads that clients of this process run, including those for jobs, look-ups and files.
 pub fn live_threads() -> usize {
-    THREADS.load(Ordering::Relaxed) + worker_threads()
+    thread_count::get() + worker_threads() + job_threads()
 }
 
 /// The settings of a loop.
@@ -49,6 +55,8 @@ pub struct LoopOptions {
     pub caller_polling: CallerPolling,
     /// The TLS of connections to brokers.
     pub tls: Option<Arc<ClientTls>>,
+    /// The maximum number of threads that run jobs of the core.
+    pub worker_threads: usize,
 }
 
 /// The parts of an event loop that exist before its core.
@@ -57,6 +65,7 @@ pub struct Loop {
     waker: Arc<LoopWaker>,
     transport: TcpTransport,
     files: Files,
+    work: WorkClient,
 }
 
 impl Loop {
@@ -71,6 +80,7 @@ impl Loop {
             system,
             caller_polling,
             tls,
+            worker_threads,
         } = options;
         let poller = Poller::new()?;
         let registry = poller.registry().try_clone()?;
@@ -78,11 +88,13 @@ impl Loop {
         let waker = Arc::new(LoopWaker::new(inner, poller, system.shield, caller_polling));
         let resolver = Resolver::new(waker.clone(), family, system.resolve.clone());
         let files = Files::new(waker.clone(), system.clone());
+        let work = WorkClient::new(WorkPool::of_process(), worker_threads, waker.clone());
         let transport = TcpTransport::new(registry, (resolver, waker.clone()), sockets, system, tls);
         Ok(Loop {
             waker,
             transport,
             files,
+            work,
         })
     }
 
@@ -91,40 +103,63 @@ impl Loop {
         self.waker.clone()
     }
 
-    /// Starts the I/O thread, which ends when the core is finished.
-    pub fn spawn(self, core: Core, clock: SharedClock) -> io::Result<thread::JoinHandle<()>> {
-        // Counted before it starts, so that the count is correct when the client's constructor returns.
-        THREADS.fetch_add(1, Ordering::Relaxed);
+    /// Starts the loop, which ends when the core is finished: on a thread of its own, or with a positive `shared` on those that
+    /// the clients of this process share, of which there may then be that many.
+    ///
+    /// # Errors
+    /// Those of the operating system, such as when no threads are left.
+    pub fn start(self, core: Core, clock: SharedClock, shared: usize) -> io::Result<IoThread> {
+        let interceptor = core.shared().hooks.interceptor.clone();
+        let waker = self.place(core, clock);
+        let started = match shared {
+            0 => spawn(waker.clone(), interceptor).map(IoThread::own),
+            _ => pool::enter(shared, waker.clone()).map(IoThread::pooled),
+        };
+        if started.is_err() {
+            // Breaks the reference cycle: the core owns the waker.
+            *waker.driver.lock() = None;
+        }
+        started
+    }
+
+    /// Creates the driver.
+    fn place(self, core: Core, clock: SharedClock) -> Arc<LoopWaker> {
         let Loop {
             waker,
             transport,
             files,
+            work,
         } = self;
-        let interceptor = core.shared().hooks.interceptor.clone();
         *waker.driver.lock() = Some(Driver {
             core,
             transport,
             files,
+            work,
+            load: LoadMeter::default(),
             clock,
             sleeps_until: None,
             settled: false,
         });
-        let runner = waker.clone();
-        let spawned = thread::Builder::new().name("ottla-io".into()).spawn(move || {
-            if let Some(interceptor) = &interceptor {
-                interceptor.on_thread_start();
-            }
-            runner.run();
-            if let Some(interceptor) = interceptor {
-                interceptor.on_thread_exit();
-            }
-            THREADS.fetch_sub(1, Ordering::Relaxed);
-        });
-        if spawned.is_err() {
-            // Breaks the reference cycle: the core owns the waker.
-            *waker.driver.lock() = None;
-            THREADS.fetch_sub(1, Ordering::Relaxed);
-        }
-        spawned
+        waker
     }
+}
+
+/// Starts the I/O thread of one client.
+fn spawn(waker: Arc<LoopWaker>, interceptor: Option<Arc<dyn Interceptor>>) -> io::Result<thread::JoinHandle<()>> {
+    // Counted before it starts, so that the count is correct when the client's constructor returns.
+    thread_count::add();
+    let spawned = thread::Builder::new().name("ottla-io".into()).spawn(move || {
+        if let Some(interceptor) = &interceptor {
+            interceptor.on_thread_start();
+        }
+        waker.run();
+        if let Some(interceptor) = interceptor {
+            interceptor.on_thread_exit();
+        }
+        thread_count::subtract();
+    });
+    if spawned.is_err() {
+        thread_count::subtract();
+    }
+    spawned
 }

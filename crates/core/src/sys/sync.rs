@@ -1,6 +1,6 @@
 //! Locks, condition variables and atomics of all state that threads share.
 //!
-//! They are those of parking_lot and of the standard library. With `--cfg ottla_loom` they are those of
+//! They are those of parking_lot and of the standard library (atomics, and the locks whose names begin with `ForkSafe`). With `--cfg ottla_loom` they are those of
 //! [loom](https://docs.rs/loom), which runs the models (`model_tests.rs` in several modules) through every schedule. All shared
 //! state uses these types, so that the models run the production code.
 //!
@@ -8,6 +8,7 @@
 //!
 //! - the poller's lock, the driver's lock (`runtime`), then any other;
 //! - the producer's topic table, a topic's waiting records, a partition's open batch, the ready list or the pool of blocks;
+//! - the producer's buffer memory: waiting threads, granted memory, a thread's portion;
 //! - the lock on changes of forwards, a queue, the queue that it forwards to (`event/queue.rs`).
 //!
 //! No lock is held while code of the application runs: the partitioner is called without any lock, and a queue's notify
@@ -17,6 +18,8 @@
 //! not pass in a model: a [`Deadline`] has passed from the start or never passes. A lost wake-up that a timeout would hide
 //! in production is therefore a deadlock in a model, which loom reports.
 
+#[cfg(not(ottla_loom))]
+mod fork_safe;
 #[cfg(ottla_loom)]
 mod model;
 #[cfg(not(ottla_loom))]
@@ -27,6 +30,8 @@ mod system;
 #[cfg(all(test, ottla_loom))]
 pub(crate) mod model_tests;
 
+#[cfg(not(ottla_loom))]
+pub use fork_safe::{ForkSafeCondvar, ForkSafeGuard, ForkSafeMutex};
 #[cfg(ottla_loom)]
 pub use model::*;
 #[cfg(not(ottla_loom))]

@@ -1,12 +1,16 @@
 //! Readiness of sockets, over mio.
 
 use std::io;
+use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
 use mio::{Events, Poll, Registry, Token};
 
 /// The token of the waker; connections have tokens from 1.
 pub(crate) const WAKE: Token = Token(0);
+
+/// The number of events that one wait reports at most.
+const EVENTS_MAX: usize = 256;
 
 /// Waits for the sockets of a transport.
 #[derive(Debug)]
@@ -30,13 +34,18 @@ impl Poller {
     pub fn new() -> io::Result<Self> {
         Ok(Poller {
             poll: Poll::new()?,
-            ready: Events::with_capacity(256),
+            ready: Events::with_capacity(EVENTS_MAX),
         })
     }
 
     /// Returns the registry for sockets.
     pub fn registry(&self) -> &Registry {
         self.poll.registry()
+    }
+
+    /// Returns the descriptor, which is readable while sockets are ready.
+    pub fn fd(&self) -> RawFd {
+        self.poll.as_raw_fd()
     }
 
     /// Waits for readiness, which [`TcpTransport::on_ready`](super::TcpTransport::on_ready) must then handle. `None` waits
@@ -46,6 +55,16 @@ impl Poller {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(()),
             other => other,
         }
+    }
+
+    /// Returns true if the last wait may have left events for the next one.
+    pub fn may_have_more(&self) -> bool {
+        self.ready.iter().count() >= EVENTS_MAX
+    }
+
+    /// Returns the tokens that the last wait found ready, without the waker's.
+    pub fn ready_tokens(&self) -> impl Iterator<Item = Token> + '_ {
+        self.ready().map(|r| r.token)
     }
 
     /// Returns the sockets that the last wait found ready.

@@ -1,6 +1,6 @@
 //! CRC-32C, the checksum of record batches of magic 2.
 
-use crc_fast::{CrcAlgorithm, Digest};
+use crc_fast::{CrcAlgorithm, Digest, checksum_combine};
 
 /// Of bytes in one piece.
 pub(super) fn crc32c(bytes: &[u8]) -> u32 {
@@ -16,6 +16,12 @@ pub(super) fn crc32c_of_parts<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> 
     (digest.finalize() & u64::from(u32::MAX)) as u32
 }
 
+/// Of bytes with the checksum `first`, followed by `second_len` bytes with the checksum `second`.
+pub(super) fn combine(first: u32, second: u32, second_len: usize) -> u32 {
+    let combined = checksum_combine(CrcAlgorithm::Crc32Iscsi, first.into(), second.into(), second_len as u64);
+    (combined & u64::from(u32::MAX)) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,6 +33,16 @@ mod tests {
         assert_eq!(crc32c(&[0; 32]), 0x8a91_36aa);
         assert_eq!(crc32c(&[0xff; 32]), 0x62a8_ab43);
         assert_eq!(crc32c(b""), 0);
+    }
+
+    #[test]
+    fn combined_checksums_equal_that_of_all_bytes() {
+        let bytes: Vec<u8> = (0..70_000_u32).map(|i| (i * 31 % 251) as u8).collect();
+        for at in [0, 1, 40, 69_999, 70_000] {
+            let (first, second) = bytes.split_at(at);
+            let combined = combine(crc32c(first), crc32c(second), second.len());
+            assert_eq!(combined, crc32c(&bytes), "cut at {at}");
+        }
     }
 
     #[test]

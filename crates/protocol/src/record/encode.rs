@@ -260,8 +260,20 @@ pub fn seal_batch(
     };
     let body = compressed.as_ref().map_or(records, std::slice::from_ref);
     let body_len: usize = body.iter().map(Bytes::len).sum();
+    let mut header = header_of(params, codec, body_len)?;
+    header.crc = batch_crc(&header, body);
+    let head = Bytes::copy_from_slice(&header.to_bytes());
+    let parts = std::iter::once(head).chain(body.iter().cloned());
+    Ok(Records::from_parts(parts.collect::<Arc<_>>()))
+}
+
+/// Returns the header of a batch with a body of `body_len` bytes, without its checksum.
+///
+/// # Errors
+/// [`RecordError::TooLarge`] when the batch exceeds a 32-bit length.
+pub(super) fn header_of(params: &BatchParams, codec: Codec, body_len: usize) -> Result<BatchHeader, RecordError> {
     let length = BATCH_HEADER_LEN - LOG_OVERHEAD + body_len;
-    let mut header = BatchHeader {
+    Ok(BatchHeader {
         base_offset: params.base_offset,
         batch_length: i32::try_from(length).map_err(|_| RecordError::TooLarge { length })?,
         partition_leader_epoch: params.partition_leader_epoch,
@@ -275,9 +287,5 @@ pub fn seal_batch(
         producer_epoch: params.producer_epoch,
         base_sequence: params.base_sequence,
         records_count: params.records_count,
-    };
-    header.crc = batch_crc(&header, body);
-    let head = Bytes::copy_from_slice(&header.to_bytes());
-    let parts = std::iter::once(head).chain(body.iter().cloned());
-    Ok(Records::from_parts(parts.collect::<Arc<_>>()))
+    })
 }

@@ -9,8 +9,10 @@
 //!    borrow from that data, without allocation.
 //!
 //! Writing: [`RecordEncoder`] appends records to a buffer, [`seal_batch`] puts the header around them.
+//! [`BatchBody`] does the same in two steps, of which the first is independent of sequence numbers.
 
 mod batch;
+mod body;
 mod checksum;
 mod control;
 mod data;
@@ -24,6 +26,7 @@ use std::fmt;
 use crate::compression::CodecError;
 
 pub use batch::{Batch, BatchIter};
+pub use body::BatchBody;
 pub use control::{ControlRecord, ControlType, end_transaction_batch};
 pub use data::{
     Header, Headers, HeadersIter, MalformedHeaders, Record, RecordCursor, RecordData, RecordIter, RecordRef,

@@ -20,6 +20,10 @@ const ADMIN_BLOCKS: [u64; 8] = [5, 8, 15, 22, 26, 31, 39, 48];
 const SHARE_CYCLE: u64 = 59;
 const SHARE_BLOCKS: [u64; 6] = [9, 17, 26, 34, 41, 47];
 
+/// Likewise, those with jobs.
+const JOBS_CYCLE: u64 = 47;
+const JOBS_BLOCKS: [u64; 8] = [5, 11, 14, 17, 20, 22, 23, 28];
+
 /// Returns the block of a seed.
 pub(crate) fn block_of(seed: u64) -> u64 {
     seed / SEEDS_A_BLOCK % BLOCKS
@@ -43,4 +47,9 @@ pub(crate) fn has_admin(seed: u64) -> bool {
 /// Returns true for seeds of worlds with share groups, unless the world has other groups or transactions.
 pub(crate) fn has_share_groups(seed: u64) -> bool {
     SHARE_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % SHARE_CYCLE))
+}
+
+/// Returns true for seeds of worlds in which clients hand out jobs.
+pub(crate) fn has_jobs(seed: u64) -> bool {
+    JOBS_BLOCKS.contains(&(seed / SEEDS_A_BLOCK % JOBS_CYCLE))
 }

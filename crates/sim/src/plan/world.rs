@@ -8,6 +8,7 @@ use super::application::ApplicationPlan;
 use super::consumer::ConsumerPlan;
 use super::faults::{FaultKind, FaultPlan};
 use super::group::{GroupsPlan, MemberPlan};
+use super::jobs::JobsPlan;
 use super::net::NetPlan;
 use super::producer::{BrokerLimits, ProducerPlan};
 use super::sasl::SaslPlan;
@@ -42,6 +43,7 @@ pub(crate) struct Plan {
     pub(crate) tls: Option<TlsPlan>,
     pub(crate) sasl: Option<SaslPlan>,
     pub(crate) admin: Option<AdminPlan>,
+    pub(crate) jobs: Option<JobsPlan>,
     /// The duration of the faults.
     pub(crate) fault_phase_us: u64,
     /// The longest time to settle after the faults.
@@ -251,6 +253,7 @@ impl Plan {
             tls,
             sasl: None,
             admin: AdminPlan::draw(seed),
+            jobs: JobsPlan::draw(seed),
             fault_phase_us,
             settle_us,
         };

@@ -59,8 +59,9 @@ macro_rules! producer_rows {
 "sticky.partitioning.linger.ms" sticky_partitioning_linger_ms: u32 = int(0, 900_000, 10).ms().producer() =>
     "Time for which messages without a key stay with one partition of a topic before another is drawn (KIP-480), \
      which makes larger batches; when a batch is full, the next one is drawn at once. Two are drawn, and the one with \
-     the smaller backlog is used (KIP-794), so that slow brokers receive less. Twice `linger.ms` unless set; 0 draws \
-     for each message.";
+     the smaller backlog is used (KIP-794), so that slow brokers receive less. Threads share the partition; those that \
+     wait for each other to add to it get partitions of their own. Twice `linger.ms` unless set; 0 draws for each \
+     message.";
 "client.dns.lookup" client_dns_lookup: Choice
     = choice(&[("use_all_dns_ips", 0), ("resolve_canonical_bootstrap_servers_only", 1)], 0) =>
     "Use of host names (KIP-302): `use_all_dns_ips` tries all addresses of a name side by side; \

@@ -10,9 +10,11 @@ use crate::config::value::Value;
 
 /// Properties that librdkafka does not have.
 const OWN: &[&str] = &[
+    "io.threads.shared",
     "ssl.certificate.refresh.interval.ms",
     "ssl.certificate.refresh.reconnect.ms",
     "share.acquire.mode",
+    "worker.threads",
     "test.mock.ssl",
     "test.mock.ssl.certificate.location",
     "test.mock.ssl.key.location",

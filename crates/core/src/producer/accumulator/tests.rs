@@ -177,6 +177,48 @@ fn keyless_records_go_to_the_partition_with_the_smaller_backlog() {
     assert_eq!(with_backlog[0], 0, "the one that has most: {with_backlog:?}");
 }
 
+/// Threads that wait for each other: each record of another thread than the one before notes a contention.
+#[test]
+fn threads_that_wait_for_each_other_get_partitions_of_their_own() {
+    let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10")]);
+    known_topic(&acc, &conf, 4);
+    let queue = acc.topic(0).unwrap();
+    let draw = || acc.draw();
+    // Taken now, so that it is not that of another thread that has ended.
+    crate::sys::thread_number();
+    let mut shares = [0; 4];
+    for round in 0..2_000 {
+        let now = Instant::from_micros((round + 1) * 20_000);
+        let choose = || queue.choose(PARTITION_UA, None, 0, 4, now, &draw).unwrap();
+        let common = choose();
+        shares[usize::try_from(common).unwrap()] += 1;
+        let own = std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                assert_eq!(choose(), common);
+                // A key's partition stays.
+                for _ in 0..100 {
+                    queue.on_contention(common, PARTITION_UA, Some(b"kafka"), now, &draw);
+                    queue.on_contention(common, common, None, now, &draw);
+                }
+                assert_eq!(choose(), common);
+                for _ in 0..7 {
+                    queue.on_contention(common, PARTITION_UA, None, now, &draw);
+                }
+                assert_eq!(choose(), common, "rare contention changes nothing");
+                for _ in 0..8 {
+                    queue.on_contention(common, PARTITION_UA, None, now, &draw);
+                }
+                choose()
+            });
+            other.join().unwrap()
+        });
+        assert_ne!(own, common);
+        assert_eq!(choose(), common, "that of this thread");
+        shares[usize::try_from(own).unwrap()] += 1;
+    }
+    assert!(shares.iter().all(|n| (900..1100).contains(n)), "uniform: {shares:?}");
+}
+
 #[test]
 fn a_full_batch_is_the_last_for_its_partition_for_now() {
     let (acc, _, conf) = accumulator(&[("sticky.partitioning.linger.ms", "10"), ("batch.num.messages", "5")]);

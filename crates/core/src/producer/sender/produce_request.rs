@@ -187,7 +187,6 @@ impl Sender {
     ) -> TakenPart {
         let (max_request, rules) = (self.max_request, self.in_flight_rules());
         let numbered = self.producer_id.as_ref().and_then(ProducerIdState::current);
-        let accumulator = self.records.accumulator().clone();
         let Some(topic) = self.records.topic_mut(id.topic) else {
             return TakenPart::Nothing;
         };
@@ -202,27 +201,28 @@ impl Sender {
             self.enqueue(ctx, cluster, id);
             return TakenPart::Nothing;
         }
-        let ids = topic_id != Uuid::ZERO;
         let transactions = self.records.transactions_mut().map(|(t, _)| t);
-        let this = class_of(transactions, versions, id, &name, settings, ids);
-        let Some(partition_sender) = self.records.partition(id) else {
-            return TakenPart::Nothing;
-        };
+        let this = class_of(transactions, versions, id, &name, settings, topic_id != Uuid::ZERO);
         let Some(this) = this else {
             // The partition is enqueued again when the transaction has added it.
-            partition_sender.queued_on = None;
+            if let Some(partition_sender) = self.records.partition(id) {
+                partition_sender.queued_on = None;
+            }
             return TakenPart::Nothing;
         };
         if class.is_some() && class != this {
             return TakenPart::OtherClass;
         }
-        if partition_sender.pending.is_empty() {
-            let would_queue = self.broker_queues.get(node).is_some_and(BrokerQueue::would_queue);
-            let queue = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition));
-            let limit = (bytes > 0).then(|| max_request.saturating_sub(bytes));
-            if let Some(left_open) = close_open(partition_sender, queue, would_queue, limit, settings.codec) {
-                return left_open;
-            }
+        if let Some(left_open) = self.close_for_request(node, id, bytes, settings.codec) {
+            return left_open;
+        }
+        let waits = self.waits_for_job(id, this, settings);
+        let Some(partition_sender) = self.records.partition(id) else {
+            return TakenPart::Nothing;
+        };
+        if waits {
+            partition_sender.queued_on = None;
+            return TakenPart::Nothing;
         }
         if let Some(numbered) = numbered
             && !partition_sender.assign_to_front(numbered)
@@ -247,13 +247,13 @@ impl Sender {
             partition_sender.put_back(batch);
             return TakenPart::Full;
         }
-        let more = partition_sender.has_work(ctx.now) && !rules.one_at_a_time;
-        partition_sender.queued_on = more.then_some(node);
-        if more && let Some(broker_queue) = self.broker_queues.get_mut(node) {
-            broker_queue.push_last(id);
-        }
         match sealed {
             Ok((class, data)) => {
+                let more = partition_sender.has_work(ctx.now) && !rules.one_at_a_time;
+                partition_sender.queued_on = more.then_some(node);
+                if more && let Some(broker_queue) = self.broker_queues.get_mut(node) {
+                    broker_queue.push_last(id);
+                }
                 log_dequeue(ctx, &name, id, &batch, more);
                 batch.broker_id = node.0;
                 partition_sender.sent_to = Some(node);
@@ -267,12 +267,39 @@ impl Sender {
                 TakenPart::Part(Part { slot, name, data }, class)
             }
             Err(error) => {
-                let status = batch.status();
-                self.records.deliver(id, batch, Some(error), status, ctx.now);
-                self.enqueue(ctx, cluster, id);
+                partition_sender.queued_on = None;
+                self.fail_unsealed(ctx, cluster, id, batch, error);
                 TakenPart::Nothing
             }
         }
+    }
+
+    /// Fails a batch that cannot be encoded. Enqueueing has the broker served again: no request is sent whose end would do so.
+    fn fail_unsealed(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, id: PartitionId, batch: Batch, error: Error) {
+        let status = batch.status();
+        self.records.deliver(id, batch, Some(error), status, ctx.now);
+        self.enqueue(ctx, cluster, id);
+    }
+
+    /// Closes a partition's open batch, if no other batch is pending, for a request to `node` that already has `bytes`.
+    fn close_for_request(&mut self, node: NodeId, id: PartitionId, bytes: usize, codec: Codec) -> Option<TakenPart> {
+        let accumulator = self.records.accumulator().clone();
+        let partition_sender = self.records.partition(id).filter(|p| p.pending.is_empty())?;
+        let would_queue = self.broker_queues.get(node).is_some_and(BrokerQueue::would_queue);
+        let queue = accumulator.topic(id.topic).and_then(|t| t.partition(id.partition));
+        let limit = (bytes > 0).then(|| self.max_request.saturating_sub(bytes));
+        close_open(partition_sender, queue, would_queue, limit, codec)
+    }
+
+    /// Returns whether a partition's next batch waits for a job. The partition is tried again when a job ends.
+    fn waits_for_job(&mut self, id: PartitionId, class: Option<Class>, settings: TopicSettings) -> bool {
+        let Some(class) = class.filter(|c| wire::has_record_batches(c.version)) else {
+            return false;
+        };
+        let codec = wire::codec_for(class.version, settings.codec);
+        // With a gap, the batch to be sent need not be the first one.
+        let partition_sender = self.records.partition(id).filter(|p| !p.sequences.has_gap());
+        partition_sender.is_some_and(|p| self.sealing.must_wait(id, codec, settings.level, &mut p.pending))
     }
 
     /// Warns once per client when a broker's version forces other acks or another codec than configured.

@@ -11,7 +11,7 @@ use crate::connection::{BrokerKey, Outcome, Reply};
 use crate::context::Ctx;
 use crate::error::{Error, ErrorCode};
 use crate::log::{DebugContexts, level};
-use crate::producer::batch::Batch;
+use crate::producer::batch::{Batch, Preparation};
 use crate::producer::in_flight::InFlight;
 use crate::producer::retry_policy::{RetryDecision, classify, is_sequence_error};
 use crate::producer::transactions::{self, Transactions};
@@ -247,6 +247,7 @@ impl UndeliveredRecords {
         }
         batch.records = batch.records.select(|i| !named.contains_key(&(i + left)));
         batch.sealed = None;
+        batch.preparation = Preparation::None;
         let text = "another record of the same batch was refused";
         let innocent = Error::new(ErrorCode::L_INVALID_DIFFERENT_RECORD, text);
         let decision = match numbered && batch.maybe_persisted {

@@ -178,11 +178,25 @@ impl<T> Mutex<T> {
         MutexGuard(Some(held(self.0.lock())))
     }
 
+    /// Waits for the lock. Does not note whether another thread held it: that is only a hint.
+    pub fn lock_noting(&self) -> (MutexGuard<'_, T>, bool) {
+        (self.lock(), false)
+    }
+
     /// Acquires the lock if it is free.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         self.0.try_lock().ok().map(|guard| MutexGuard(Some(guard)))
     }
 }
+
+/// The same mutex: models do not fork.
+pub type ForkSafeMutex<T> = Mutex<T>;
+
+/// Its guard.
+pub type ForkSafeGuard<'a, T> = MutexGuard<'a, T>;
+
+/// The same condition variable.
+pub type ForkSafeCondvar = Condvar;
 
 /// A plain mutex, since loom cannot explore spinning.
 pub type SpinMutex<T> = Mutex<T>;
@@ -258,6 +272,17 @@ impl Condvar {
         if !flawed(Flaw::NoNotify) {
             self.0.notify_all();
         }
+    }
+
+    /// As that of `ForkSafeCondvar` in other builds.
+    pub fn wait_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        condition: impl FnMut(&mut T) -> bool,
+        deadline: Deadline,
+    ) -> MutexGuard<'a, T> {
+        wait_while(self, &mut guard, condition, deadline);
+        guard
     }
 }
 

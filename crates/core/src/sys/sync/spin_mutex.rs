@@ -40,6 +40,15 @@ impl<T> SpinMutex<T> {
         }
     }
 
+    /// Waits for the lock. Returns true with it if another thread held it.
+    #[inline]
+    pub fn lock_noting(&self) -> (SpinMutexGuard<'_, T>, bool) {
+        match self.0.try_lock() {
+            Some(guard) => (guard, false),
+            None => (self.wait(), true),
+        }
+    }
+
     #[cold]
     fn wait(&self) -> SpinMutexGuard<'_, T> {
         let mut tries = 0;

@@ -17,6 +17,13 @@ impl Deadline {
     }
 }
 
+impl Deadline {
+    /// Returns the time until the deadline, zero if it has passed; `None` if it never passes.
+    pub(super) fn left(self) -> Option<Duration> {
+        self.0.map(|at| at.saturating_duration_since(Instant::now()))
+    }
+}
+
 /// Waits while `condition` returns true; it is called with the lock held. Returns false if it still does at the deadline.
 pub fn wait_while<T>(
     condvar: &Condvar,

@@ -571,3 +571,16 @@ fn referenced_values_are_released_before_their_report() {
         assert_eq!(given_up[0].status, status, "no byte of the request had been written");
     }
 }
+
+#[test]
+fn batch_that_cannot_be_encoded_does_not_delay_those_behind_it() {
+    let mut w = World::producer(&[("batch.num.messages", "1")], &[]);
+    w.brokers().set_api_versions(ApiKey::PRODUCE, None);
+    w.add_topic("t", &[1]);
+    for value in ["a", "b", "c"] {
+        w.produce("t", 0, value).unwrap();
+    }
+    w.run_ms(100);
+    let failed = |value| report(value, ErrorCode::L_UNSUPPORTED_FEATURE, NotPersisted, -1001);
+    assert_eq!(w.reports(), ["a", "b", "c"].map(failed));
+}

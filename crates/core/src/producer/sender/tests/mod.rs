@@ -2,6 +2,7 @@
 
 mod failures;
 mod idempotent;
+mod jobs;
 mod limits;
 mod random_faults;
 mod retries;

@@ -10,6 +10,7 @@ use crate::reply::Reply;
 use crate::sys::Rng;
 use crate::test_kit::World;
 use crate::types::{PARTITION_UA, PersistStatus};
+use crate::work::{Work, WorkRules};
 
 const TOPICS: [(&str, usize); 2] = [("t", 3), ("u", 1)];
 
@@ -21,6 +22,11 @@ struct RandomFaults {
     /// The number of them produced before the faults ended.
     healed_at: usize,
     reported: HashMap<String, (ErrorCode, PersistStatus, i32, i64)>,
+    /// Jobs in progress, where the producer compresses batches by jobs.
+    jobs: Vec<Work>,
+    jobs_ended: usize,
+    /// Jobs are handed out, sometimes.
+    changes_rules: bool,
 }
 
 impl RandomFaults {
@@ -37,6 +43,9 @@ impl RandomFaults {
             produced: Vec::new(),
             healed_at: 0,
             reported: HashMap::new(),
+            jobs: Vec::new(),
+            jobs_ended: 0,
+            changes_rules: false,
         }
     }
 
@@ -131,6 +140,32 @@ impl RandomFaults {
         }
     }
 
+    /// Ends so many jobs, in any order.
+    fn work(&mut self, jobs: usize) {
+        self.jobs.extend(std::iter::from_fn(|| self.w.core.next_work()));
+        for _ in 0..jobs.min(self.jobs.len()) {
+            let work = self.jobs.swap_remove(self.rng.below(self.jobs.len()));
+            self.w.core.on_work(work.run());
+            self.w.drive();
+            self.jobs_ended += 1;
+        }
+    }
+
+    fn disturb_jobs(&mut self) {
+        if self.chance(5) {
+            self.change_rules();
+        }
+        let jobs = self.rng.below(4);
+        self.work(jobs);
+    }
+
+    /// Hands out jobs, or does not any more.
+    fn change_rules(&mut self) {
+        let jobs_max = [0, 1, 3, 8][self.rng.below(4)];
+        let bytes_min = [0, 200][self.rng.below(2)];
+        self.w.core.set_work_rules(WorkRules { jobs_max, bytes_min });
+    }
+
     fn collect(&mut self) {
         for d in self.w.deliveries() {
             let code = d.error.as_ref().map_or(ErrorCode::NO_ERROR, |e| e.code);
@@ -161,6 +196,9 @@ impl RandomFaults {
                 self.act();
             }
             self.disturb();
+            if self.changes_rules {
+                self.disturb_jobs();
+            }
             if self.chance(50) {
                 self.collect();
             }
@@ -172,6 +210,7 @@ impl RandomFaults {
             self.produce();
         }
         for _ in 0..400 {
+            self.work(usize::MAX);
             self.w.run_ms(100);
             self.w.acknowledge_all();
             self.collect();
@@ -255,4 +294,31 @@ fn one_request_in_flight_keeps_the_order_under_faults() {
         chaos.check();
         chaos.check_order();
     }
+}
+
+#[test]
+fn jobs_that_end_late_and_in_any_order_keep_order_and_reports_under_faults() {
+    let mut jobs_ended = 0;
+    for seed in 200..260 {
+        println!("seed {seed}");
+        let order: &[(&str, &str)] = match seed % 3 {
+            0 => &[("enable.idempotence", "true")],
+            1 => &[("max.in.flight", "1")],
+            _ => &[("retries", "4")],
+        };
+        let batches = [
+            ("compression.codec", "lz4"),
+            ("batch.num.messages", "7"),
+            ("linger.ms", "3"),
+        ];
+        let mut chaos = RandomFaults::new(seed, &[&batches, order].concat());
+        chaos.changes_rules = true;
+        chaos.run();
+        chaos.check();
+        if seed % 3 == 1 {
+            chaos.check_order();
+        }
+        jobs_ended += chaos.jobs_ended;
+    }
+    assert!(jobs_ended > 3000, "{jobs_ended} jobs");
 }
