@@ -364,6 +364,7 @@ impl ShareWorkload {
         world.coverage.count("share subscriptions", 1);
         self.disturb(world, client);
         self.must_resubscribe = false;
+        self.is_refreshed |= Self::is_calm(world);
         self.life = Life::Subscribed;
         self.app.set_subscribed(true);
         let reply = Reply::new();
