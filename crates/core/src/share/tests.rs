@@ -6,8 +6,6 @@ use ottla_protocol::api::share_fetch::ShareFetchRequest;
 use ottla_protocol::{ApiKey, ErrorCode as BrokerError};
 
 use super::AcknowledgeType::{Accept, Reject, Release, Renew};
-use super::Command;
-use crate::core;
 use crate::error::ErrorCode;
 use crate::test_kit::{Acquired, ShareApplication, World};
 use crate::types::TopicPartition;
@@ -281,14 +279,7 @@ fn acknowledgement_does_not_apply_to_a_later_acquisition() {
     w.append_values("t", 0, &["a"]);
     assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 1)]);
     // The lock runs out while the application has the record, and the client acquires the record again.
-    let longest_ms = 40_000;
-    w.send(core::Command::Share(Command::Poll {
-        acknowledgements: Vec::new(),
-        wait_until: Some(w.now.plus_ms(longest_ms)),
-        busy_us: None,
-    }));
-    let waits = w.run_until(longest_ms, |w| !w.shared.consumer_queue.is_empty());
-    assert!(waits.is_some(), "the record is acquired again");
+    assert!(w.share_wait(40_000), "the record is acquired again");
     app.acknowledge(0, 0, Reject);
     let expected = results(&[(0, ErrorCode::INVALID_RECORD_STATE)]);
     assert_eq!(app.commit(&mut w, 1000), expected);

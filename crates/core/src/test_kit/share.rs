@@ -136,6 +136,17 @@ impl World {
         }));
     }
 
+    /// Polls without acknowledgements, for that time at most. Returns true when a batch waits in the queue.
+    pub(crate) fn share_wait(&mut self, longest_ms: u64) -> bool {
+        self.send(core::Command::Share(Command::Poll {
+            acknowledgements: Vec::new(),
+            wait_until: Some(self.now.plus_ms(longest_ms)),
+            busy_us: None,
+        }));
+        let waits = self.run_until(longest_ms, |w| !w.shared.consumer_queue.is_empty());
+        waits.is_some()
+    }
+
     /// Appends records, one batch each.
     pub(crate) fn append_values(&mut self, topic: &str, partition: i32, values: &[&str]) {
         for value in values {

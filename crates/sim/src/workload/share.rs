@@ -3,7 +3,6 @@
 //!
 //! They use [`Application`](share::Application), as the handle of share consumers does. A call that waits takes several turns.
 
-mod batches;
 mod calls;
 
 use std::collections::VecDeque;
@@ -208,8 +207,7 @@ impl ShareWorkload {
                 self.subscribe(world, client);
                 true
             }
-            (Phase::Settling, Life::Subscribed) if !self.is_refreshed => {
-                self.is_refreshed = true;
+            (Phase::Settling | Phase::Probing, Life::Subscribed) if !self.is_refreshed => {
                 self.subscribe(world, client);
                 true
             }
@@ -312,6 +310,10 @@ impl Application for ShareWorkload {
                 self.life,
                 self.work.len() + self.renewed.len()
             ));
+        }
+        // Without it the group would not read the records of the next phase.
+        if !self.is_refreshed {
+            return Some(format!("client {client} is not subscribed to all topics"));
         }
         let waiting = world.check.share.waiting_for(client);
         waiting.map(|what| format!("client {client} waits for the result of {what}"))

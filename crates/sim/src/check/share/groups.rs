@@ -134,6 +134,12 @@ impl ShareGroups {
             records.values_mut().for_each(Record::on_unloaded);
             return Ok(());
         }
+        if event.change == ShareChange::Loaded {
+            // A group that reads from the end of the log may begin behind records whose acquisition was not written.
+            let left = records.range_mut(..event.first_offset);
+            left.for_each(|(_, record)| record.may_have_left = true);
+            return Ok(());
+        }
         let client = match member_of(&event.change) {
             Some(member) => match self.by_member_id.get(member) {
                 Some(client) => Some(*client),

@@ -290,3 +290,18 @@ fn one_of_two_renewals_succeeds() {
     report(&mut groups, success).unwrap();
     assert!(report(&mut groups, success).is_err(), "the leader has one");
 }
+
+#[test]
+fn records_before_the_start_of_a_loaded_share_partition_have_left_it() {
+    let mut groups = groups_after_accept();
+    groups.on_event(&event(50, (0, -1), ShareChange::Unloaded)).unwrap();
+    groups.on_event(&event(60, (2, 1), ShareChange::Loaded)).unwrap();
+    assert!(
+        report(&mut groups, ErrorCode::NO_ERROR).is_err(),
+        "offset 2 has not left"
+    );
+    let mut groups = groups_after_accept();
+    groups.on_event(&event(50, (0, -1), ShareChange::Unloaded)).unwrap();
+    groups.on_event(&event(60, (3, 2), ShareChange::Loaded)).unwrap();
+    report(&mut groups, ErrorCode::NO_ERROR).unwrap();
+}
