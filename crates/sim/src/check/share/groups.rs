@@ -362,18 +362,18 @@ impl ShareGroups {
     ) -> Option<(usize, bool)> {
         let all = &self.members.get(&client)?.outstanding;
         let is_it = |o: &Outstanding| o.tp == *tp && o.offsets == offsets;
-        let applied = |o: &Outstanding| {
+        let count = |o: &Outstanding, is_applied: fn(&Record, usize, ShareAck, u64) -> bool| {
             let records = self.partitions.get(&o.partition);
             let acks = o.acks.iter().filter(|(offset, ack)| {
                 let record = records.and_then(|records| records.get(offset));
-                record.is_some_and(|record| record.is_applied(client, *ack, o.at_us))
+                record.is_some_and(|record| is_applied(record, client, *ack, o.at_us))
             });
             acks.count()
         };
         let candidates = all.iter().enumerate().filter(|(_, o)| is_it(o));
         let found = match code.is_ok() {
-            true => candidates.rev().max_by_key(|(_, o)| applied(o)),
-            false => candidates.min_by_key(|(_, o)| applied(o)),
+            true => candidates.rev().max_by_key(|(_, o)| count(o, Record::is_applied)),
+            false => candidates.min_by_key(|(_, o)| count(o, Record::is_applied_for_certain)),
         };
         let is_ambiguous = all.iter().filter(|o| is_it(o)).count() > 1;
         found.map(|(at, _)| (at, is_ambiguous))

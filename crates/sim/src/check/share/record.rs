@@ -200,6 +200,14 @@ impl Record {
         self.position_applied(client, ack, at_us).is_some()
     }
 
+    /// Returns true when the leader has the acknowledgement of this time for certain, and no result was reported: it cannot
+    /// have another one of the same kind instead.
+    pub(super) fn is_applied_for_certain(&self, client: usize, ack: ShareAck, at_us: u64) -> bool {
+        let is_other_open = self.submitted.iter().any(|s| (s.0, s.1) == (client, ack));
+        let mut applied = self.applied.iter();
+        applied.any(|a| (a.client, a.ack, a.at_us) == (client, ack, at_us) && !(a.is_guess && is_other_open))
+    }
+
     /// Notes that an acknowledgement has succeeded. Returns true if the leader has it.
     pub(super) fn take_applied(&mut self, client: usize, ack: ShareAck, at_us: u64) -> bool {
         let Some(at) = self.position_applied(client, ack, at_us) else {

@@ -291,6 +291,23 @@ fn one_of_two_renewals_succeeds() {
     assert!(report(&mut groups, success).is_err(), "the leader has one");
 }
 
+/// The refusal belongs to a renewal, not to the acceptance that follows.
+#[test]
+fn refusal_of_one_of_two_renewals_leaves_the_acceptance() {
+    let mut groups = groups_after_two_renewals();
+    let accepts = acknowledged((0, 0), AcknowledgeType::Accept);
+    groups.on_acknowledged((1, GROUP), &accepts, None, 65).unwrap();
+    let report = |groups: &mut ShareGroups, code| {
+        let offsets = [OffsetRange { first: 0, last: 0 }];
+        groups.on_result(1, (&TopicPartition::new("t", 0), &offsets, code), |_| Some(0))
+    };
+    report(&mut groups, ErrorCode::INVALID_RECORD_STATE).unwrap();
+    let accepted = ShareChange::Accepted { member: "a".into() };
+    groups.on_event(&event(70, (0, 0), accepted)).unwrap();
+    report(&mut groups, ErrorCode::NO_ERROR).unwrap();
+    report(&mut groups, ErrorCode::NO_ERROR).unwrap();
+}
+
 #[test]
 fn records_before_the_start_of_a_loaded_share_partition_have_left_it() {
     let mut groups = groups_after_accept();
