@@ -410,7 +410,8 @@ impl Sessions {
             return;
         };
         let id = session.id();
-        if session.is_open() || session.in_flight().is_some() {
+        let is_used = session.is_open() || session.in_flight().is_some();
+        if is_used {
             ctx.log.debug(DebugContexts::FETCH, "SHARE", || {
                 format!("the share session with broker {node} is lost: {error}")
             });
@@ -418,7 +419,10 @@ impl Sessions {
         for set in session.lose(error.code) {
             self.results.report(set, error.code);
         }
-        session.attempts.back_off(ctx);
+        // Without a session, each end of an idle connection would postpone the next one.
+        if is_used {
+            session.attempts.back_off(ctx);
+        }
         // The broker makes the records available to other members.
         drop(self.drop_batches(|batch| batch.session() == id));
     }

@@ -328,3 +328,21 @@ fn records_of_a_former_leader_are_not_delivered() {
     );
     assert_eq!(app.poll(&mut w, 0), [], "{}", w.log());
 }
+
+#[test]
+fn idle_connections_do_not_postpone_the_next_session() {
+    let settings = [
+        ("connections.max.idle.ms", "600"),
+        ("topic.metadata.refresh.interval.ms", "700"),
+    ];
+    let (mut w, mut app) = world_of(&settings, &[1]);
+    for other in [2, 3] {
+        w.brokers().remove_broker(BrokerId(other)).unwrap();
+    }
+    w.append_values("t", 0, &["a"]);
+    assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 1)]);
+    // The session ends with its connection. Metadata opens further ones, which are closed as idle before the backoff has ended.
+    w.run_ms(20_000);
+    assert_eq!(w.brokers().share_session_count(BrokerId(1)), 0);
+    assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 2)]);
+}
