@@ -441,4 +441,12 @@ pub const REGRESSIONS: &[(u64, &str)] = &[
         16803,
         "two acknowledgements of one type, of which the leader has one: the checker compared the result of the other",
     ),
+    (
+        9960103040,
+        "each end of an idle connection postponed the next share session: a member never fetched again",
+    ),
+    (
+        9970107304,
+        "a refusal of one of two renewals: the checker took it for that of the acceptance that followed",
+    ),
 ];
