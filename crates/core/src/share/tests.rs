@@ -341,7 +341,7 @@ fn idle_connections_do_not_postpone_the_next_session() {
     }
     w.append_values("t", 0, &["a"]);
     assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 1)]);
-    // The session ends with its connection. Metadata opens further ones, which are closed as idle before the backoff has ended.
+    // The broker drops the share session with its connection. Further connections are closed as idle before the backoff is over.
     w.run_ms(20_000);
     assert_eq!(w.brokers().share_session_count(BrokerId(1)), 0);
     assert_eq!(app.poll(&mut w, 5000), [row(0, 0, "a", 2)]);
