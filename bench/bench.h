@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -37,6 +38,17 @@ static void set(rd_kafka_conf_t *conf, const char *name, const char *value) {
 
         if (rd_kafka_conf_set(conf, name, value, why, sizeof(why)) != RD_KAFKA_CONF_OK)
                 die(name, why);
+}
+
+/* Sets a property that is given as "name=value". Leaves the text as it is: several threads may use it. */
+static void set_pair(rd_kafka_conf_t *conf, const char *pair) {
+        const char *value = strchr(pair, '=');
+        char name[128];
+
+        if (!value || value - pair >= (long)sizeof(name))
+                die(pair, "name=value is wanted");
+        snprintf(name, sizeof(name), "%.*s", (int)(value - pair), pair);
+        set(conf, name, value + 1);
 }
 
 #endif

@@ -69,12 +69,8 @@ static rd_kafka_t *consumer(const char *group) {
         set(conf, "bootstrap.servers", brokers);
         set(conf, "group.id", group);
         set(conf, "auto.offset.reset", "earliest");
-        for (int i = 0; i < property_count; i++) {
-                char *value = strchr(properties[i], '=');
-                *value = '\0';
-                set(conf, properties[i], value + 1);
-                *value = '=';
-        }
+        for (int i = 0; i < property_count; i++)
+                set_pair(conf, properties[i]);
         rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, why, sizeof(why));
         if (!rk)
                 die("rd_kafka_new", why);

@@ -288,14 +288,7 @@ int main(int argc, char **argv) {
                 case 'f':
                         flags = *optarg == 'l' ? 0 : *optarg == 'g' ? RD_KAFKA_MSG_F_FREE : RD_KAFKA_MSG_F_COPY;
                         break;
-                case 'X': {
-                        char *value = strchr(optarg, '=');
-                        if (!value)
-                                die(optarg, "name=value is wanted");
-                        *value = '\0';
-                        set(conf, optarg, value + 1);
-                        break;
-                }
+                case 'X': set_pair(conf, optarg); break;
                 default: return 2;
                 }
         }

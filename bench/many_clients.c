@@ -60,14 +60,8 @@ static rd_kafka_t *consumer(int number) {
         set(conf, "group.id", group);
         set(conf, "enable.partition.eof", "true");
         set(conf, "auto.offset.reset", "earliest");
-        for (i = 0; i < property_count; i++) {
-                char name[128];
-                char *value = strchr(properties[i], '=');
-                if (!value || value - properties[i] >= (long)sizeof(name))
-                        die("-X", properties[i]);
-                snprintf(name, sizeof(name), "%.*s", (int)(value - properties[i]), properties[i]);
-                set(conf, name, value + 1);
-        }
+        for (i = 0; i < property_count; i++)
+                set_pair(conf, properties[i]);
         rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, why, sizeof(why));
         if (!rk)
                 die("rd_kafka_new", why);

@@ -47,12 +47,8 @@ static rd_kafka_share_t *consumer(void) {
         set(conf, "group.id", group);
         set(conf, "log_level", "3");
         set(conf, "share.acknowledgement.mode", is_explicit ? "explicit" : "implicit");
-        for (int i = 0; i < property_count; i++) {
-                char *value = strchr(properties[i], '=');
-                char name[128];
-                snprintf(name, sizeof(name), "%.*s", (int)(value - properties[i]), properties[i]);
-                set(conf, name, value + 1);
-        }
+        for (int i = 0; i < property_count; i++)
+                set_pair(conf, properties[i]);
         rd_kafka_share_t *share = rd_kafka_share_consumer_new(conf, why, sizeof(why));
         if (!share)
                 die("rd_kafka_share_consumer_new", why);
