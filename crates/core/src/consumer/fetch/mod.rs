@@ -12,6 +12,7 @@
 //! - `budget`: the byte budget, `queued.max.messages.kbytes`;
 //! - `request`, `response`: the parts of the messages;
 //! - `session`: fetch sessions (KIP-227);
+//! - `opening`: batches that jobs decompress before their turn;
 //! - `pending_data`: record data to chunks: checks, decompression, aborted transactions;
 //! - `validation`: detection of truncated logs with older brokers (KIP-320);
 //! - `metadata_changes`: new leaders and topics;
@@ -26,6 +27,7 @@ mod fetcher;
 mod leaders;
 mod metadata_changes;
 mod missing;
+mod opening;
 mod partitions;
 mod pending_data;
 mod positions;
