@@ -66,7 +66,9 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
 
 /// Decompresses frames without their size. `None` if they need more than `limit` bytes, claim too much, or are damaged.
 fn decompress_blocks(input: &[u8], limit: usize) -> Option<Buffer> {
-    let bound = zstd::zstd_safe::decompress_bound(input).ok().filter(|bound| *bound > 0)?;
+    let bound = zstd::zstd_safe::decompress_bound(input)
+        .ok()
+        .filter(|bound| *bound > 0)?;
     let is_believed = bound / MAX_RATIO_OF_BLOCKS <= input.len() as u64;
     is_believed.then(|| decompress_at_once(input, (bound as usize).min(limit)))?
 }
