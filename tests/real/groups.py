@@ -226,7 +226,7 @@ class Churn:
 
     def next_event(self):
         missing = self.most - len(self.present)
-        # At least one member remains, since somebody must process the last messages.
+        # At least one member remains, which processes the last messages.
         if len(self.present) < 2 or self.chance.random() < missing / 5:
             return "join"
         if self.kills and time.monotonic() - self.killed > KILLS_APART_S and self.chance.random() < 0.5:

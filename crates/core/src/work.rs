@@ -142,7 +142,7 @@ pub(crate) enum WorkOutput {
 /// A job for the driver.
 pub struct Work {
     id: u64,
-    job: Job,
+    job: Box<Job>,
     slot: Arc<Slot>,
 }
 
@@ -155,13 +155,13 @@ impl fmt::Debug for Work {
 impl Work {
     /// Returns whether the job decompresses a batch.
     pub fn is_decompression(&self) -> bool {
-        matches!(self.job, Job::Open { .. })
+        matches!(*self.job, Job::Open { .. })
     }
 
     /// Runs the job. A panic becomes the job's result.
     pub fn run(self) -> WorkDone {
         let Work { id, job, slot } = self;
-        let output = catch_unwind(AssertUnwindSafe(|| job.run()));
+        let output = catch_unwind(AssertUnwindSafe(|| (*job).run()));
         WorkDone {
             id,
             output: output.unwrap_or_else(|panic| WorkOutput::Panicked(panic_text(&*panic))),
@@ -254,7 +254,7 @@ impl WorkQueue {
         });
         let work = Work {
             id,
-            job,
+            job: Box::new(job),
             slot: slot.clone(),
         };
         self.waiting.push_back(work);

@@ -11,8 +11,8 @@ use bytes::Bytes;
 /// Smaller pieces are left to `malloc`, which has them at hand.
 const LARGE_BYTES: usize = 64 * 1024;
 
-/// Maximum number of unused bytes that are kept.
-const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Maximum number of unused bytes that are kept: responses of some brokers and a few decompressed batches of 1 MB.
+const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Large unused pieces of memory; their contents are not cleared.
 static KEPT: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());

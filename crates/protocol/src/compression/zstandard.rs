@@ -1,5 +1,5 @@
 //! Zstandard. Frames are decompressed at once, those without their size, as librdkafka and Java write them, into as much room
-//! as their blocks can need. What is not believed, or is damaged, goes through a streaming decoder.
+//! as their blocks can need. A streaming decoder reads damaged frames, and those with a claim that is not believed.
 
 use std::cell::RefCell;
 

@@ -3,7 +3,7 @@
 /// The growth of records that are as large as their compressed batch.
 const UNIT: u64 = 1024;
 
-/// How many times as large as their compressed batch the records of a partition are, in 1/1024.
+/// The ratio of the records of a partition to their compressed batches, in 1/1024.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Growth {
     /// That of the last batch.
