@@ -28,7 +28,7 @@ def batch(records):
 class Brokers(unittest.TestCase):
     def setUp(self):
         self.cluster = null_broker.Cluster(3, PARTITIONS)
-        self.addCleanup(self.cluster.end)
+        self.addCleanup(self.cluster.stop)
         host, port = self.cluster.bootstrap.split(",")[0].split(":")
         self.address = host, int(port)
 

@@ -29,14 +29,13 @@ HEAD = (f"{'':<8} {'library':<10} {'threads':>7} {'msgs/s':>9} {'to 1 thread':>1
 
 def run(program, folder, threads, options, args):
     """Returns the rate, CPU time in microseconds per message, that of the broker, and the number of failed messages."""
-    broker = null_broker.Cluster(1, args.partitions)
-    command = [str(program), "-b", broker.bootstrap, "-t", "threads", "-c", str(args.count), "-n", str(threads),
-               "-w", str(args.work_ns), *options, *(word for x in args.X for word in ("-X", x))]
-    run = perf.measure(command, folder)
-    broker_us = broker.end() * 1e6 / args.count
+    with null_broker.Cluster(1, args.partitions) as broker:
+        command = [str(program), "-b", broker.bootstrap, "-t", "threads", "-c", str(args.count), "-n", str(threads),
+                   "-w", str(args.work_ns), *options, *(word for x in args.X for word in ("-X", x))]
+        run = perf.measure(command, folder, brokers=broker.processes.values())
     if run.summary is None or run.status != 0:
         sys.exit(f"threads.py: {' '.join(command)}: {run.output}")
-    return run.rate, run.cpu_us, broker_us, run.failed
+    return run.rate, run.cpu_us, run.brokers_cpu_us, run.failed
 
 
 def main():

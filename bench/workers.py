@@ -70,10 +70,7 @@ class Sides:
     def measure(self, side, program, topic, arguments, count):
         lib, own = self.sides[side]
         command = [str(support.compiled(program)), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *arguments, *own]
-        brokers = self.cluster.processes.values()
-        begin = perf.cpu_s_of(brokers)
-        run = perf.measure(command, lib)
-        run.brokers_cpu_s = perf.cpu_s_of(brokers) - begin
+        run = perf.measure(command, lib, brokers=self.cluster.processes.values())
         if run.status != 0 or run.summary is None:
             sys.exit(f"{side}: {' '.join(command)}\nexit status {run.status}\n{run.output[-3000:]}")
         return run

@@ -88,10 +88,10 @@ def cpu_s_of(processes):
     return sum(time.clock_gettime(~process.pid << 3 | 2) for process in processes)
 
 
-def measure(command, lib_dir, timeout_s=120):
-    """Runs `command` on the library in `lib_dir` and measures it."""
+def measure(command, lib_dir, timeout_s=120, brokers=()):
+    """Runs `command` on the library in `lib_dir` and measures it, and the CPU time of the processes in `brokers`."""
     env = {**os.environ, "LD_LIBRARY_PATH": str(lib_dir), "LC_ALL": "C"}
-    begin = time.monotonic()
+    begin, brokers_begin = time.monotonic(), cpu_s_of(brokers)
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT)
     killer = threading.Timer(timeout_s, process.kill)
@@ -111,7 +111,8 @@ def measure(command, lib_dir, timeout_s=120):
     p50, p99 = (float(latency["p50"]), float(latency["p99"])) if latency else (0, 0)
     held = HELD.search(output)
     return Measured(output, process.returncode, summaries[-1] if summaries else None, time.monotonic() - begin,
-                    cpu_s, peak.threads, peak.rss_kib, p50, p99, int(held["messages"]) if held else 0)
+                    cpu_s, peak.threads, peak.rss_kib, p50, p99, int(held["messages"]) if held else 0,
+                    brokers_cpu_s=cpu_s_of(brokers) - brokers_begin)
 
 
 class Peak(threading.Thread):
