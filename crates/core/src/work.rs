@@ -153,6 +153,11 @@ impl fmt::Debug for Work {
 }
 
 impl Work {
+    /// Returns whether the job decompresses a batch.
+    pub fn is_decompression(&self) -> bool {
+        matches!(self.job, Job::Open { .. })
+    }
+
     /// Runs the job. A panic becomes the job's result.
     pub fn run(self) -> WorkDone {
         let Work { id, job, slot } = self;

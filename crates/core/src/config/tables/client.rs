@@ -131,7 +131,8 @@ macro_rules! client_rows {
      seconds without work; an idle client, or one with small or uncompressed batches, has none. A producer holds at most \
      four batches for each of these threads that are compressed ahead of their request, none of them larger than its \
      records in `queue.buffering.max.kbytes`; what a consumer decompresses ahead is part of \
-     `queued.max.messages.kbytes`. 0 leaves all work to the client's own thread. Not in librdkafka.";
+     `queued.max.messages.kbytes`. A share consumer decompresses on its own thread. 0 leaves all work to the client's \
+     own thread. Not in librdkafka.";
 "statistics.interval.ms" statistics_interval_ms: u32 = int(0, 86_400_000, 0).ms().high() =>
     "Interval of the statistics document for `stats_cb` or as an event; 0 disables it.";
 "enabled_events" enabled_events: u32 = int(0, i32::MAX, 0) =>

@@ -13,6 +13,7 @@
 //! - `request`, `response`: the parts of the messages;
 //! - `session`: fetch sessions (KIP-227);
 //! - `opening`: batches that jobs decompress before their turn;
+//! - `growth`: estimates of their sizes;
 //! - `pending_data`: record data to chunks: checks, decompression, aborted transactions;
 //! - `validation`: detection of truncated logs with older brokers (KIP-320);
 //! - `metadata_changes`: new leaders and topics;
@@ -24,6 +25,7 @@ mod budget;
 mod coalescing;
 mod counts;
 mod fetcher;
+mod growth;
 mod leaders;
 mod metadata_changes;
 mod missing;

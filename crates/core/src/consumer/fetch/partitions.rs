@@ -511,7 +511,7 @@ impl ConsumedPartitions {
     /// Stores received record data of a partition, to be delivered with [`deliver`](Self::deliver).
     pub(super) fn set_pending(&mut self, id: u32, mut pending: PendingData) {
         if let Some(p) = self.positions.get_mut(id) {
-            pending.ratio = p.ratio;
+            pending.growth = p.growth;
             self.budget.hold(pending.len());
             p.pending = Some(pending);
         }
@@ -535,7 +535,7 @@ impl ConsumedPartitions {
         if matches!(delivered, Delivered::Done | Delivered::TooSmall(_)) && pending.next_batch_bytes().is_some() {
             self.counts.on_partial(NodeId(pending.broker_id));
         }
-        p.ratio = pending.ratio;
+        p.growth = pending.growth;
         p.next = Next::At(pending.next_offset);
         p.epoch = pending.leader_epoch;
         p.next_batch = pending.next_batch_bytes().map_or(0, |n| n as u64);

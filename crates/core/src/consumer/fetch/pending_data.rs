@@ -13,6 +13,7 @@ use ottla_protocol::compression::CodecError;
 use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, RecordData, RecordError};
 
 use super::counts::Received;
+use super::growth::Growth;
 use super::opening::{Body, Opening, OpeningJobs, opened};
 use crate::error::{Error, ErrorCode};
 use crate::event::{ChunkBuilder, Event, PartitionNotice, PartitionState};
@@ -140,8 +141,8 @@ pub(super) struct PendingData {
     pub(super) broker_id: i32,
     /// The data contained a whole batch.
     any: bool,
-    /// The size of the last compressed batch before and after decompression, which estimates that of the next one.
-    pub(super) ratio: (u64, u64),
+    /// The growth of earlier batches in decompression.
+    pub(super) growth: Growth,
     /// The delivered messages and bytes, for statistics.
     pub(super) delivered: Received,
 }
@@ -166,7 +167,7 @@ impl PendingData {
             end_offset,
             broker_id,
             any: false,
-            ratio: (1, 1),
+            growth: Growth::default(),
             delivered: Received::default(),
         }
     }
@@ -358,11 +359,9 @@ impl PendingData {
             if codec.is_none() && self.opening.is_empty() {
                 return;
             }
-            // The next batch is rarely much larger than its estimate.
-            let reserved = if header.is_compressed() {
-                size + size / 4 + 1024
-            } else {
-                size
+            let reserved = match header.is_compressed() {
+                true => self.growth.ample_bytes(batch.bytes().len() as u64),
+                false => size,
             };
             let occupied = held + self.len();
             if occupied + reserved > limits.budget_max {
@@ -395,7 +394,7 @@ impl PendingData {
         }
         match batch.header().is_compressed() {
             false => wire,
-            true => wire.saturating_mul(self.ratio.1) / self.ratio.0.max(1),
+            true => self.growth.likely_bytes(wire),
         }
     }
 
@@ -423,7 +422,7 @@ impl PendingData {
         if let Ok(Some(data)) = &opened {
             let size = data.bytes().len() as u64;
             if header.is_compressed() {
-                self.ratio = (batch.bytes().len() as u64, size);
+                self.growth.note(batch.bytes().len() as u64, size);
             }
             if !fits(size) {
                 return Ok(Some(size));
@@ -454,7 +453,7 @@ impl PendingData {
     ) -> Result<(), RecordError> {
         let header = batch.header();
         if header.is_compressed() {
-            self.ratio = (batch.bytes().len() as u64, data.bytes().len() as u64);
+            self.growth.note(batch.bytes().len() as u64, data.bytes().len() as u64);
         }
         builder.push(data, header.base_offset, from_offset, header.partition_leader_epoch)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ottla_protocol::Uuid;
 
+use super::growth::Growth;
 use super::pending_data::PendingData;
 use crate::error::ErrorCode;
 use crate::event::PartitionState;
@@ -107,8 +108,8 @@ pub(in crate::consumer) struct Position {
     /// The leader epoch in the last request.
     pub(super) sent_leader_epoch: i32,
     pub(super) pending: Option<PendingData>,
-    /// The size of the last compressed batch before and after decompression.
-    pub(super) ratio: (u64, u64),
+    /// The growth of this partition's batches in decompression.
+    pub(super) growth: Growth,
 }
 
 impl Position {
@@ -137,7 +138,7 @@ impl Position {
             preferred: None,
             sent_leader_epoch: -1,
             pending: None,
-            ratio: (1, 1),
+            growth: Growth::default(),
         }
     }
 
