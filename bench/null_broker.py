@@ -3,9 +3,10 @@
     python3 bench/null_broker.py [--brokers 1] [--partitions 8]    prints its addresses and serves until its input ends
 
 One process listens on an address for each broker. It knows any topic, and spreads its partitions over the brokers. It keeps
-the first record batch of a partition; the others are discarded in the kernel (MSG_TRUNC) after their header, so that a message
-costs next to nothing. All are acknowledged. A consumer reads the kept batch again and again, each time with the next base
-offset, until it has at least as many records as were produced: the last batch is whole.
+one record batch of a partition, the one with the most records before the first Fetch; the others are discarded in the kernel
+(MSG_TRUNC) after their header, so that a message costs next to nothing. All are acknowledged. A consumer reads the kept batch
+again and again, each time with the next base offset, until it has at least as many records as were produced: the last batch is
+whole.
 
 Served are the requests of producers and of consumers without a group, in versions from before the flexible ones. librdkafka
 and Ottla connect to it alike. Fetch waits for a batch, as if its min_bytes were 1, and opens no sessions.
@@ -52,10 +53,14 @@ def send_all(sock, buffers):
 
 
 class Partition:
-    """The first record batch of a partition, without its base offset, and the offset after the last record."""
+    """The kept record batch of a partition, without its base offset, its records, and those of all batches."""
 
     def __init__(self):
-        self.kept, self.records, self.produced = None, 0, 0
+        self.kept, self.records, self.produced, self.fetched = None, 0, 0, False
+
+    def wants(self, records):
+        """Returns true if a batch of so many records is to be kept. The offsets of fetched batches do not change."""
+        return self.kept is None or records > self.records and not self.fetched
 
     @property
     def end(self):
@@ -163,12 +168,11 @@ class Connection:
         def row(topic):
             number, size = self.fields("ii")
             partition = self.cluster.partition(topic, number)
-            if partition.kept is None:
-                batch = memoryview(self.read(size))
-            else:
-                batch = self.read(BATCH_HEADER.size)
-                self.discard(size - len(batch))
-            self.cluster.append(partition, batch, BATCH_HEADER.unpack_from(batch)[-1] + 1)
+            header = self.read(BATCH_HEADER.size)
+            records, size = BATCH_HEADER.unpack(header)[-1] + 1, size - len(header)
+            wanted = partition.wants(records)
+            body = self.read(size) if wanted else self.discard(size)
+            self.cluster.append(partition, records, header[BASE_OFFSET.size:] + body if wanted else None)
             return struct.pack(">ihqq", number, 0, 0, -1) + (struct.pack(">q", 0) if version >= 5 else b"")
 
         self.text()
@@ -191,7 +195,7 @@ class Connection:
         def row(topic):
             number, *_ = self.fields("ii" if version >= 9 else "i")
             offset, *_ = self.fields("qq" if version >= 5 else "q")
-            return number, self.cluster.partition(topic, number), offset, self.number("i")
+            return number, self.cluster.fetched(topic, number), offset, self.number("i")
 
         _, wait_ms, _, room, _ = self.fields("iiiib")
         if version >= 7:
@@ -226,11 +230,18 @@ class NullBrokers:
     def partition(self, topic, number):
         return self.logs.setdefault((topic, number), Partition())
 
-    def append(self, partition, batch, records):
-        """Counts the records of a batch, and keeps the first batch of the partition, which must be a whole one."""
+    def fetched(self, topic, number):
+        """Returns the partition, whose batch is no longer replaced."""
+        partition = self.partition(topic, number)
         with self.appended:
-            if partition.kept is None:
-                partition.kept, partition.records = batch[BASE_OFFSET.size:], records
+            partition.fetched = True
+        return partition
+
+    def append(self, partition, records, batch):
+        """Counts the records of a batch, and keeps `batch`, its bytes after the base offset, if it is there and still wanted."""
+        with self.appended:
+            if batch and partition.wants(records):
+                partition.kept, partition.records = batch, records
             partition.produced += records
             self.appended.notify_all()
 

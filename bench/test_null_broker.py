@@ -52,18 +52,21 @@ class Requests(Brokers):
             body = struct.pack(">hhi", -1, 1, 1000) + wire.array([wire.string(TOPIC) + wire.array([partition])])
             wire.call(self.address, PRODUCE, body)
 
-    def test_first_batch_is_repeated_until_all_records_are_there(self):
+    def test_largest_batch_is_repeated_until_all_records_are_there(self):
         first = batch(5)
-        self.append(first, batch(4), batch(3))
+        self.append(batch(4), first, batch(3))
         at_5, at_10 = (struct.pack(">q", base) + first[8:] for base in (5, 10))
         self.assertEqual(self.fetch(0), (0, 15, first + at_5 + at_10))
-        self.assertEqual(self.fetch(7), (0, 15, at_5 + at_10))
-        self.assertEqual(self.fetch(7, size_max=1), (0, 15, at_5))
-        self.assertEqual(self.fetch(7, size_max=2 * len(first) - 1), (0, 15, at_5))
-        self.assertEqual(self.fetch(15), (0, 15, b""))
-        self.assertEqual(self.fetch(16), (null_broker.OFFSET_OUT_OF_RANGE, 15, b""))
+        # The next batch would be the largest, yet the offsets are known.
+        self.append(batch(6))
+        self.assertEqual(self.fetch(15), (0, 20, struct.pack(">q", 15) + first[8:]))
+        self.assertEqual(self.fetch(7, size_max=2 * len(first)), (0, 20, at_5 + at_10))
+        self.assertEqual(self.fetch(7, size_max=1), (0, 20, at_5))
+        self.assertEqual(self.fetch(7, size_max=2 * len(first) - 1), (0, 20, at_5))
+        self.assertEqual(self.fetch(20), (0, 20, b""))
+        self.assertEqual(self.fetch(21), (null_broker.OFFSET_OUT_OF_RANGE, 20, b""))
         self.assertEqual(wire.offset(self.address, TOPIC, 0, wire.EARLIEST), 0)
-        self.assertEqual(wire.offset(self.address, TOPIC, 0), 15)
+        self.assertEqual(wire.offset(self.address, TOPIC, 0), 20)
         self.cluster.delete_topic(TOPIC)
         self.assertEqual(self.fetch(0), (0, 0, b""))
 

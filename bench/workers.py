@@ -82,8 +82,7 @@ class Sides:
         filled = self.topic() if row.consumes else None
         if filled:
             filler = "librdkafka" if "librdkafka" in self.sides else "threads 0"
-            # Batches are full: null brokers repeat the first one of a partition.
-            self.measure(filler, "bench/bench_producer.c", filled, (*producing, "-X", "linger.ms=500"), count)
+            self.measure(filler, "bench/bench_producer.c", filled, producing, count)
         runs = {side: [] for side in self.sides}
         # The first round warms the brokers up.
         for number in range(rounds + 1):
