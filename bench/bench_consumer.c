@@ -1,7 +1,7 @@
 /*
  * Consumes in one of the ways that applications do, and prints the rate.
  *
- *     bench_consumer -b BROKERS -t TOPIC -m MODE [-c COUNT] [-X name=value]...
+ *     bench_consumer -b BROKERS -t TOPIC -m MODE [-c COUNT] [-a] [-X name=value]...
  *
  *   poll    COUNT messages by rd_kafka_consumer_poll(), one a call
  *   batch   COUNT messages by rd_kafka_consume_batch_queue(), up to 10,000 a call
@@ -16,6 +16,9 @@
  *           the call of rd_kafka_subscribe() to the joining member's first message
  *   idle    nothing is there to consume: what COUNT seconds cost
  *   hold    takes one message, then none for COUNT seconds: the queue fills
+ *
+ *   -a      "poll" and "batch" assign the topic's partitions themselves, without a
+ *           group coordinator, and commit nothing
  *
  * All are members of a new group that begins with the oldest messages. "poll" and
  * "batch" say the CPU time of the process from the first message to the last. The
@@ -36,7 +39,7 @@ enum { BATCH = 10000, MEMBERS = 10, PARTITIONS_MAX = 256, PROPERTIES_MAX = 32, W
 
 static const char *brokers, *topic;
 static char *properties[PROPERTIES_MAX];
-static int property_count, groups_made;
+static int property_count, groups_made, assigns;
 static long count = 500000;
 
 static void report(long messages, double bytes, double cpu, double us) {
@@ -69,6 +72,8 @@ static rd_kafka_t *consumer(const char *group) {
         set(conf, "bootstrap.servers", brokers);
         set(conf, "group.id", group);
         set(conf, "auto.offset.reset", "earliest");
+        if (assigns)
+                set(conf, "enable.auto.commit", "false");
         for (int i = 0; i < property_count; i++)
                 set_pair(conf, properties[i]);
         rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_CONSUMER, conf, why, sizeof(why));
@@ -86,6 +91,31 @@ static void subscribe(rd_kafka_t *rk) {
         if (err)
                 die("subscribe", rd_kafka_err2str(err));
         rd_kafka_topic_partition_list_destroy(topics);
+}
+
+static int partitions_of_topic(rd_kafka_t *rk) {
+        const struct rd_kafka_metadata *metadata = NULL;
+        rd_kafka_topic_t *rkt = rd_kafka_topic_new(rk, topic, NULL);
+
+        rd_kafka_resp_err_t err = rd_kafka_metadata(rk, 0, rkt, &metadata, 10000);
+        if (err)
+                die("metadata", rd_kafka_err2str(err));
+        int n = metadata->topics[0].partition_cnt;
+        rd_kafka_metadata_destroy(metadata);
+        rd_kafka_topic_destroy(rkt);
+        return n;
+}
+
+static void assign_all(rd_kafka_t *rk) {
+        int n = partitions_of_topic(rk);
+        rd_kafka_topic_partition_list_t *all = rd_kafka_topic_partition_list_new(n);
+
+        for (int p = 0; p < n; p++)
+                rd_kafka_topic_partition_list_add(all, topic, p)->offset = RD_KAFKA_OFFSET_BEGINNING;
+        rd_kafka_resp_err_t err = rd_kafka_assign(rk, all);
+        if (err)
+                die("assign", rd_kafka_err2str(err));
+        rd_kafka_topic_partition_list_destroy(all);
 }
 
 /* The next message that is none of the errors that pass. */
@@ -118,7 +148,10 @@ static rd_kafka_t *begun(double *bytes) {
 
         new_group(group, sizeof(group));
         rd_kafka_t *rk = consumer(group);
-        subscribe(rk);
+        if (assigns)
+                assign_all(rk);
+        else
+                subscribe(rk);
         rd_kafka_message_t *message = next_message(rk);
         *bytes = (double)message->len;
         rd_kafka_message_destroy(message);
@@ -418,31 +451,16 @@ static void wait_until_settled(void) {
         }
 }
 
-static int partitions_of_topic(void) {
-        char group[64];
-        const struct rd_kafka_metadata *metadata = NULL;
-
-        new_group(group, sizeof(group));
-        rd_kafka_t *rk = consumer(group);
-        rd_kafka_topic_t *rkt = rd_kafka_topic_new(rk, topic, NULL);
-        rd_kafka_resp_err_t err = rd_kafka_metadata(rk, 0, rkt, &metadata, 10000);
-        if (err)
-                die("metadata", rd_kafka_err2str(err));
-        int n = metadata->topics[0].partition_cnt;
-        rd_kafka_metadata_destroy(metadata);
-        rd_kafka_topic_destroy(rkt);
-        end(rk);
-        return n;
-}
-
 static void time_leaving(void) {
         double *took = calloc((size_t)count, sizeof(*took)), begin = now_us(), cpu_begin = cpu_us();
         pthread_t writer;
 
-        partitions = partitions_of_topic();
+        new_group(leaving_group, sizeof(leaving_group));
+        rd_kafka_t *rk = consumer(leaving_group);
+        partitions = partitions_of_topic(rk);
+        end(rk);
         if (partitions < MEMBERS || partitions > PARTITIONS_MAX || partitions % MEMBERS)
                 die("leave", "the topic must have a multiple of 10 partitions, 250 at most");
-        new_group(leaving_group, sizeof(leaving_group));
         pthread_create(&writer, NULL, write_all, NULL);
         for (int i = 0; i < MEMBERS; i++) {
                 members[i].number = i;
@@ -492,12 +510,13 @@ int main(int argc, char **argv) {
         const char *mode = "";
         int option;
 
-        while ((option = getopt(argc, argv, "b:t:m:c:X:")) != -1) {
+        while ((option = getopt(argc, argv, "b:t:m:c:aX:")) != -1) {
                 switch (option) {
                 case 'b': brokers = optarg; break;
                 case 't': topic = optarg; break;
                 case 'm': mode = optarg; break;
                 case 'c': count = atol(optarg); break;
+                case 'a': assigns = 1; break;
                 case 'X':
                         if (!strchr(optarg, '=') || property_count == PROPERTIES_MAX)
                                 die(optarg, "name=value is wanted, 32 times at most");
@@ -511,6 +530,6 @@ int main(int argc, char **argv) {
                         modes[i].run();
                         return 0;
                 }
-        die("usage", "-b BROKERS -t TOPIC -m poll|batch|first|leave|join|idle|hold [-c COUNT] [-X name=value]...");
+        die("usage", "-b BROKERS -t TOPIC -m poll|batch|first|leave|join|idle|hold [-c COUNT] [-a] [-X name=value]...");
         return 2;
 }

@@ -9,15 +9,14 @@ it, and not the broker's, which is beside it.
 """
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
 from pathlib import Path
 
 import real_kafka  # noqa: F401
 import compare
 import kafka
+import null_broker
 import perf
 import reference
 import support
@@ -28,33 +27,15 @@ HEAD = (f"{'':<8} {'library':<10} {'threads':>7} {'msgs/s':>9} {'to 1 thread':>1
         f"{'broker us/msg':>13} {'failed':>6}")
 
 
-class Broker:
-    """A null_broker.py of its own for each run."""
-
-    def __init__(self, partitions):
-        command = [sys.executable, str(kafka.ROOT / "bench" / "null_broker.py"), "--partitions", str(partitions)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip()
-
-    def end(self):
-        """Returns its CPU time in seconds."""
-        self.process.stdin.close()
-        self.process.stdout.close()
-        _, status, usage = os.wait4(self.process.pid, 0)
-        self.process.returncode = status
-        return usage.ru_utime + usage.ru_stime
-
-
 def run(program, folder, threads, options, args):
     """Returns the rate, CPU time in microseconds per message, that of the broker, and the number of failed messages."""
-    broker = Broker(args.partitions)
-    command = [str(program), "-b", broker.address, "-t", "threads", "-c", str(args.count), "-n", str(threads),
-               "-w", str(args.work_ns), *options, *(word for x in args.X for word in ("-X", x))]
-    run = perf.measure(command, folder)
-    broker_us = broker.end() * 1e6 / args.count
+    with null_broker.Cluster(1, args.partitions) as broker:
+        command = [str(program), "-b", broker.bootstrap, "-t", "threads", "-c", str(args.count), "-n", str(threads),
+                   "-w", str(args.work_ns), *options, *(word for x in args.X for word in ("-X", x))]
+        run = perf.measure(command, folder, brokers=broker.processes.values())
     if run.summary is None or run.status != 0:
         sys.exit(f"threads.py: {' '.join(command)}: {run.output}")
-    return run.rate, run.cpu_us, broker_us, run.failed
+    return run.rate, run.cpu_us, run.brokers_cpu_us, run.failed
 
 
 def main():

@@ -1,11 +1,13 @@
 """Compression and decompression on worker threads (worker.threads): the same library without and with them, and librdkafka.
 
     make bench-workers [BENCH_ARGS=...]       or, after make lib:
-    python3 bench/workers.py [--rounds 7] [--count 300000] [--threads N]... [--only NAME]... [--lib FOLDER] [--no-reference]
+    python3 bench/workers.py [--null] [--rounds 7] [--count 300000] [--threads N]... [--only NAME]... [--lib FOLDER]
+                             [--no-reference]
 
-One client of three brokers produces or consumes messages of 1 kB. The sides take turns. Printed are the medians of the rate
-and of the CPU time, the most threads and memory, and of the rate the median ratio to the library without worker threads and to
-librdkafka in the same round. Brokers and client share the processors, so that rates depend on their number.
+One client of three brokers produces or consumes messages of 1 kB. The sides take turns. Printed are the medians of the rate,
+of the client's CPU time and of the brokers', the most threads and memory, and of the rate the median ratio to the library
+without worker threads and to librdkafka in the same round. Brokers and client share the processors, so that rates depend on
+their number. With --null the brokers are those of null_broker.py, which leave nearly all of the processors to the client.
 """
 
 import argparse
@@ -17,10 +19,12 @@ from pathlib import Path
 import real_kafka  # noqa: F401
 import compare
 import kafka
+import null_broker
 import perf
 import reference
 import support
 
+BROKERS = 3
 PARTITIONS = 6
 SIZE = 1000
 
@@ -66,7 +70,7 @@ class Sides:
     def measure(self, side, program, topic, arguments, count):
         lib, own = self.sides[side]
         command = [str(support.compiled(program)), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *arguments, *own]
-        run = perf.measure(command, lib)
+        run = perf.measure(command, lib, brokers=self.cluster.processes.values())
         if run.status != 0 or run.summary is None:
             sys.exit(f"{side}: {' '.join(command)}\nexit status {run.status}\n{run.output[-3000:]}")
         return run
@@ -86,7 +90,7 @@ class Sides:
             for side in order:
                 topic = filled or self.topic()
                 program = "bench/bench_consumer.c" if filled else "bench/bench_producer.c"
-                run = self.measure(side, program, topic, ("-m", "poll") if filled else producing, count)
+                run = self.measure(side, program, topic, ("-m", "poll", "-a") if filled else producing, count)
                 if number > 0:
                     runs[side].append(run)
                 if not filled:
@@ -99,7 +103,9 @@ class Sides:
 def report(row, runs):
     for side, found in runs.items():
         text = f"{row.name:<26} {side:<11} {statistics.median(r.rate for r in found):>9.0f} msgs/s " \
-               f"{statistics.median(r.cpu_us for r in found):>8.3f} CPU us/msg {max(r.threads_max for r in found):>3} threads " \
+               f"{statistics.median(r.cpu_us for r in found):>8.3f} CPU us/msg " \
+               f"{statistics.median(r.brokers_cpu_us for r in found):>6.3f} of the brokers " \
+               f"{max(r.threads_max for r in found):>3} threads " \
                f"{statistics.median(r.rss_kib_max for r in found) / 1024:>5.0f} MiB"
         for other in ("threads 0", "librdkafka"):
             if other in runs and other != side:
@@ -110,6 +116,7 @@ def report(row, runs):
 
 def main():
     parser = argparse.ArgumentParser(description="Compare a client without worker threads and with them")
+    parser.add_argument("--null", action="store_true", help="brokers that cost next to nothing")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--count", type=int, default=300_000)
     parser.add_argument("--threads", type=int, action="append", help="worker.threads of a side; again for another one (2)")
@@ -119,7 +126,10 @@ def main():
     args = parser.parse_args()
     try:
         other = None if args.no_reference else reference.fetch()
-        cluster = kafka.Cluster(3, config=compare.BROKER, logs=compare.memory_logs("workers"))
+        if args.null:
+            cluster = null_broker.Cluster(BROKERS, PARTITIONS)
+        else:
+            cluster = kafka.Cluster(BROKERS, config=compare.BROKER, logs=compare.memory_logs("workers"))
     except (kafka.Unavailable, reference.Unavailable) as e:
         sys.exit(f"workers.py: {e}")
     with cluster:

@@ -57,6 +57,8 @@ class Measured:
     held_max: int = 0
     # Bytes that the brokers stored, where that was looked at.
     stored: int = 0
+    # User and system CPU time of the brokers, where that was looked at.
+    brokers_cpu_s: float = 0
 
     @property
     def messages(self):
@@ -75,11 +77,21 @@ class Measured:
         """User and system CPU time per message, in microseconds."""
         return self.cpu_s * 1e6 / max(1, self.messages)
 
+    @property
+    def brokers_cpu_us(self):
+        return self.brokers_cpu_s * 1e6 / max(1, self.messages)
 
-def measure(command, lib_dir, timeout_s=120):
-    """Runs `command` on the library in `lib_dir` and measures it."""
+
+def cpu_s_of(processes):
+    """Returns the user and system CPU time that these running processes have used so far, all threads included."""
+    # The number of a process's clock is that of clock_getcpuclockid(3). /proc counts in units of 10 ms.
+    return sum(time.clock_gettime(~process.pid << 3 | 2) for process in processes)
+
+
+def measure(command, lib_dir, timeout_s=120, brokers=()):
+    """Runs `command` on the library in `lib_dir` and measures it, and the CPU time of the processes in `brokers`."""
     env = {**os.environ, "LD_LIBRARY_PATH": str(lib_dir), "LC_ALL": "C"}
-    begin = time.monotonic()
+    begin, brokers_begin = time.monotonic(), cpu_s_of(brokers)
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT)
     killer = threading.Timer(timeout_s, process.kill)
@@ -99,7 +111,8 @@ def measure(command, lib_dir, timeout_s=120):
     p50, p99 = (float(latency["p50"]), float(latency["p99"])) if latency else (0, 0)
     held = HELD.search(output)
     return Measured(output, process.returncode, summaries[-1] if summaries else None, time.monotonic() - begin,
-                    cpu_s, peak.threads, peak.rss_kib, p50, p99, int(held["messages"]) if held else 0)
+                    cpu_s, peak.threads, peak.rss_kib, p50, p99, int(held["messages"]) if held else 0,
+                    brokers_cpu_s=cpu_s_of(brokers) - brokers_begin)
 
 
 class Peak(threading.Thread):
