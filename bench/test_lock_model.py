@@ -6,7 +6,7 @@ import lock_model
 
 
 class LockModel(unittest.TestCase):
-    def test_two_threads_meet_as_often_as_measured(self):
+    def test_defaults_are_fitted_to_two_threads(self):
         met, speed = lock_model.simulate(2, 8, 0.055, 0.68, seed=1)
         self.assertAlmostEqual(met, 0.009, delta=0.002)
         self.assertGreater(speed, 0.98)
