@@ -15,7 +15,7 @@ CARGO_DENY := $(if $(shell command -v cargo-deny),,.cache/tools/bin/cargo-deny)
 	@$(CARGO) install -q --locked --version $(CARGO_DENY_VERSION) --root .cache/tools \
 	    --target-dir $(TARGET_DIR)/tools cargo-deny
 
-.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-python bench-threads bench-sasl bench-admin bench-share bench-many-clients bench-workers soak-share deny
+.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-loop bench-python bench-threads bench-sasl bench-admin bench-share bench-many-clients bench-workers soak-share deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -95,6 +95,10 @@ bench: lib examples
 ## bench-parts: benchmark encoder, accumulator, checksum, partitioners, schema and log separately (PARTS=name runs one)
 bench-parts:
 	@$(CARGO) bench -q -p ottla-benches --bench parts -- --noplot $(PARTS)
+
+## bench-loop: CPU time of a client's event loop without sockets, for 2 to 100 brokers and 8 to 4096 partitions
+bench-loop:
+	@$(CARGO) bench -q -p ottla-benches --bench client_loop -- $(BENCH_ARGS)
 
 ## bench-python: benchmark the loop produce, flush, repeat in Python, on this library and on librdkafka
 bench-python: lib

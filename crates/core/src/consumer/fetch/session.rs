@@ -89,10 +89,12 @@ impl Session {
 
     /// Handles a request that was sent.
     pub(super) fn on_sent(&mut self, named: &[u32], positions: &Positions, version: i16) {
-        for id in std::mem::take(&mut self.left) {
-            if !named.contains(&id) {
-                self.members.remove(&id);
-            }
+        let mut forgotten = std::mem::take(&mut self.left);
+        for id in named {
+            forgotten.remove(id);
+        }
+        for id in forgotten {
+            self.members.remove(&id);
         }
         self.by_topic_id = version >= FetchRequest::TOPIC_IDS_SINCE;
         for id in named {
