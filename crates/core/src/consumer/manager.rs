@@ -353,6 +353,7 @@ impl Consumer {
             )),
             false => Ok(()),
         });
+        self.shared.set_closed();
         None
     }
 
@@ -375,6 +376,7 @@ impl Consumer {
         if let Some(closing) = self.closing.take() {
             closing.reply.fill(Err(error));
         }
+        self.shared.set_closed();
     }
 }
 
