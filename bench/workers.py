@@ -1,9 +1,9 @@
-"""Compression on worker threads (worker.threads): the same library without and with them, and librdkafka.
+"""Compression and decompression on worker threads (worker.threads): the same library without and with them, and librdkafka.
 
     make bench-workers [BENCH_ARGS=...]       or, after make lib:
     python3 bench/workers.py [--rounds 7] [--count 300000] [--threads N]... [--only NAME]... [--lib FOLDER] [--no-reference]
 
-One client of three brokers produces messages of 1 kB. The sides take turns. Printed are the medians of the rate
+One client of three brokers produces or consumes messages of 1 kB. The sides take turns. Printed are the medians of the rate
 and of the CPU time, the most threads and memory, and of the rate the median ratio to the library without worker threads and to
 librdkafka in the same round. Brokers and client share the processors, so that rates depend on their number.
 """
@@ -29,13 +29,14 @@ SIZE = 1000
 class Row:
     codec: str
     level: int = -1
+    consumes: bool = False
     # Messages as a part of --count.
     share: float = 1.0
 
     @property
     def name(self):
         level = f" level {self.level}" if self.level >= 0 else ""
-        return f"{self.codec}{level}, produce"
+        return f"{self.codec}{level}, {'consume' if self.consumes else 'produce'}"
 
     @property
     def properties(self):
@@ -44,7 +45,8 @@ class Row:
 
 
 ROWS = [Row("gzip"), Row("gzip", 9, share=0.5), Row("zstd"), Row("zstd", 9), Row("lz4", share=2), Row("snappy", share=2),
-        Row("none", share=3)]
+        Row("none", share=3), Row("zstd", consumes=True, share=4), Row("gzip", consumes=True, share=3),
+        Row("lz4", consumes=True, share=4)]
 
 
 class Sides:
@@ -61,9 +63,9 @@ class Sides:
         self.cluster.create_topic(name, PARTITIONS, replication=1)
         return name
 
-    def measure(self, side, topic, arguments, count):
+    def measure(self, side, program, topic, arguments, count):
         lib, own = self.sides[side]
-        command = [str(support.compiled("bench/bench_producer.c")), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *arguments, *own]
+        command = [str(support.compiled(program)), "-b", self.cluster.bootstrap, "-t", topic, "-c", str(count), *arguments, *own]
         run = perf.measure(command, lib)
         if run.status != 0 or run.summary is None:
             sys.exit(f"{side}: {' '.join(command)}\nexit status {run.status}\n{run.output[-3000:]}")
@@ -73,16 +75,24 @@ class Sides:
         """Runs the rounds of a row; returns the runs by side."""
         count = round(count * row.share)
         producing = ("-s", str(SIZE), *row.properties)
+        filled = self.topic() if row.consumes else None
+        if filled:
+            filler = "librdkafka" if "librdkafka" in self.sides else "threads 0"
+            self.measure(filler, "bench/bench_producer.c", filled, producing, count)
         runs = {side: [] for side in self.sides}
         # The first round warms the brokers up.
         for number in range(rounds + 1):
             order = list(self.sides) if number % 2 else list(reversed(self.sides))
             for side in order:
-                topic = self.topic()
-                run = self.measure(side, topic, producing, count)
+                topic = filled or self.topic()
+                program = "bench/bench_consumer.c" if filled else "bench/bench_producer.c"
+                run = self.measure(side, program, topic, ("-m", "poll") if filled else producing, count)
                 if number > 0:
                     runs[side].append(run)
-                self.cluster.delete_topic(topic)
+                if not filled:
+                    self.cluster.delete_topic(topic)
+        if filled:
+            self.cluster.delete_topic(filled)
         return runs
 
 

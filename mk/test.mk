@@ -112,7 +112,7 @@ bench-sasl: lib
 bench-many-clients: lib
 	@$(PYTHON) bench/many_clients.py $(BENCH_ARGS)
 
-## bench-workers: compare compression without worker threads and with them, and on librdkafka
+## bench-workers: compare compression and decompression without worker threads and with them, and on librdkafka
 bench-workers: lib
 	@$(PYTHON) bench/workers.py $(BENCH_ARGS)
 

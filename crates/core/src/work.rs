@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use ottla_protocol::compression::Codec;
-use ottla_protocol::record::BatchBody;
+use ottla_protocol::record::{Batch, BatchBody, RecordData, RecordError};
 
 use crate::sys::sync::AtomicUsize;
 
@@ -88,6 +88,12 @@ pub(crate) enum Job {
         codec: Codec,
         level: Option<i32>,
     },
+    /// Checks a batch's checksum and decompresses its records to at most `limit_bytes`.
+    Open {
+        batch: Batch,
+        check_crc: bool,
+        limit_bytes: usize,
+    },
     /// Panics.
     #[cfg(test)]
     Panic,
@@ -102,6 +108,14 @@ impl Job {
             Job::Compress { records, codec, level } => {
                 let body = BatchBody::new(&records, codec, level);
                 WorkOutput::Compressed(body.map_err(|e| e.to_string()))
+            }
+            Job::Open {
+                batch,
+                check_crc,
+                limit_bytes,
+            } => {
+                let checked = if check_crc { batch.verify_crc() } else { Ok(()) };
+                WorkOutput::Opened(checked.and_then(|()| batch.decompress(limit_bytes)))
             }
             #[cfg(test)]
             Job::Panic => panic!("requested by a test"),
@@ -119,6 +133,8 @@ impl Job {
 pub(crate) enum WorkOutput {
     /// The body of a batch, or the reason why there is none.
     Compressed(Result<BatchBody, String>),
+    /// The records of a batch.
+    Opened(Result<RecordData, RecordError>),
     /// The job has panicked, with this message.
     Panicked(String),
 }
@@ -137,6 +153,11 @@ impl fmt::Debug for Work {
 }
 
 impl Work {
+    /// Returns whether the job decompresses a batch.
+    pub fn is_decompression(&self) -> bool {
+        matches!(self.job, Job::Open { .. })
+    }
+
     /// Runs the job. A panic becomes the job's result.
     pub fn run(self) -> WorkDone {
         let Work { id, job, slot } = self;

@@ -369,6 +369,8 @@ impl World {
             return;
         }
         self.coverage.count("jobs", 1);
+        self.coverage
+            .count("jobs that decompress", u64::from(work.is_decompression()));
         for done in self.canary.exchange(client, work.run()) {
             if let Some(core) = &mut self.clients[client].core {
                 core.on_work(done);

@@ -19,6 +19,7 @@ use crate::log::DebugContexts;
 use crate::reply::Reply;
 use crate::sys::{Instant, earliest};
 use crate::types::{PartitionOffset, TopicPartition, TopicSource, offset};
+use crate::work::{Work, WorkDone, WorkRules};
 
 /// The maximum time for which closing waits for the coordinator, in milliseconds.
 const CLOSE_LIMIT_MS: u64 = 10_000;
@@ -114,6 +115,27 @@ impl Consumer {
         }
         // Actions and look-ups of the second round must not wait for the next event.
         Some(ctx.now)
+    }
+
+    /// Returns the bytes of the fetch budget that are held or reserved.
+    #[cfg(test)]
+    pub(super) fn used_budget(&mut self) -> u64 {
+        self.consumption.fetcher.used_budget()
+    }
+
+    /// Sets the rules for batches that are handed out as jobs from now on.
+    pub fn set_work_rules(&mut self, rules: WorkRules) {
+        self.consumption.fetcher.set_work_rules(rules);
+    }
+
+    /// Returns the next job for the driver.
+    pub fn next_work(&mut self) -> Option<Work> {
+        self.consumption.fetcher.next_work()
+    }
+
+    /// Handles the result of a job.
+    pub fn on_work(&mut self, done: WorkDone) {
+        self.consumption.fetcher.on_work(done);
     }
 
     /// Returns the next action on an offset file. The last ones follow [`close`](Self::close).

@@ -178,17 +178,23 @@ impl Core {
         if let Some(producer) = &mut self.producer {
             producer.set_work_rules(rules);
         }
+        if let Some(consumer) = &mut self.consumer {
+            consumer.set_work_rules(rules);
+        }
     }
 
     /// Returns the next job, to be run at any time on any thread. To be called after [`drive`](Self::drive).
     pub fn next_work(&mut self) -> Option<Work> {
-        self.producer.as_mut().and_then(Sender::next_work)
+        let of_producer = self.producer.as_mut().and_then(Sender::next_work);
+        of_producer.or_else(|| self.consumer.as_mut()?.next_work())
     }
 
     /// Handles the result of a job, in any order. [`drive`](Self::drive) must follow.
     pub fn on_work(&mut self, done: WorkDone) {
         if let Some(producer) = &mut self.producer {
             producer.on_work(done);
+        } else if let Some(consumer) = &mut self.consumer {
+            consumer.on_work(done);
         }
     }
 

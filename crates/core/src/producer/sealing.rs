@@ -112,5 +112,6 @@ pub(super) fn store(pending: &mut VecDeque<Batch>, done: WorkDone) {
             ErrorCode::L_BAD_COMPRESSION,
             format!("the batch cannot be encoded: {text}"),
         )),
+        WorkOutput::Opened(_) => Preparation::None,
     };
 }

@@ -179,6 +179,23 @@ fn zstd_of_unknown_size_and_in_several_frames() {
     assert_eq!(decompress(Codec::Zstd, &joined, 900_000).unwrap(), input.repeat(3));
 }
 
+/// Blocks of a few bytes each, as of a writer that flushes each record, claim 128 KiB each.
+#[test]
+fn zstd_of_many_small_blocks() {
+    let input = text(30_000);
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).unwrap();
+    for piece in input.chunks(30) {
+        encoder.write_all(piece).unwrap();
+        encoder.flush().unwrap();
+    }
+    let packed = encoder.finish().unwrap();
+    let bound = zstd::zstd_safe::decompress_bound(&packed).unwrap();
+    assert!(bound > 100 * packed.len() as u64, "{bound} of {}", packed.len());
+    assert_eq!(decompress(Codec::Zstd, &packed, 1_000_000).unwrap(), input);
+    assert!(decompress(Codec::Zstd, &packed, 29_999).is_err());
+    assert!(decompress(Codec::Zstd, &packed[..packed.len() - 5], 1_000_000).is_err());
+}
+
 /// An empty block that announces a match in vain: liblz4 takes it, but not where there is no room at all.
 #[test]
 fn lz4_blocks_are_taken_whatever_the_limit() {

@@ -1,5 +1,5 @@
-//! Zstandard. Frames with their size are decompressed at once; others, as Java's streaming writer makes them,
-//! through a streaming decoder.
+//! Zstandard. Frames are decompressed at once, those without their size, as librdkafka and Java write them, into as much room
+//! as their blocks can need. What is not believed, or is damaged, goes through a streaming decoder.
 
 use std::cell::RefCell;
 
@@ -13,6 +13,9 @@ const CODEC: Codec = Codec::Zstd;
 /// The best ratio that a frame reaches: a block of 128 KiB from four bytes. Input that claims more is read
 /// piece by piece.
 const MAX_RATIO: u64 = 32 * 1024;
+
+/// The same for a frame without its size, whose many small blocks would claim 128 KiB each.
+const MAX_RATIO_OF_BLOCKS: u64 = 64;
 
 thread_local! {
     /// The contexts hold tables of up to some megabytes, whose set-up costs more than a small batch.
@@ -41,13 +44,16 @@ pub(super) fn compress(input: &[u8], level: Option<i32>) -> Result<Vec<u8>, Code
 
 pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecError> {
     let Ok(Some(size)) = zstd::zstd_safe::get_frame_content_size(input) else {
-        return decompress_stream(input, limit);
+        let output = decompress_blocks(input, limit);
+        return output.map_or_else(|| decompress_stream(input, limit), Ok);
     };
     if size > limit as u64 {
         return Err(CodecError::LimitExceeded { codec: CODEC, limit });
     }
-    let believed = size / MAX_RATIO <= input.len() as u64;
-    if let Some(output) = believed.then(|| decompress_known(input, size as usize)).flatten() {
+    if size / MAX_RATIO <= input.len() as u64
+        && let Some(output) = decompress_at_once(input, size as usize)
+        && output.len() as u64 == size
+    {
         return Ok(output);
     }
     let output = decompress_stream(input, limit)?;
@@ -58,17 +64,26 @@ pub(super) fn decompress(input: &[u8], limit: usize) -> Result<Buffer, CodecErro
     }
 }
 
-/// Returns the fast way, for a single frame of the given size. `None` when that is not what the input is.
-fn decompress_known(input: &[u8], size: usize) -> Option<Buffer> {
+/// Decompresses frames without their size. `None` if they need more than `limit` bytes, claim too much, or are damaged.
+fn decompress_blocks(input: &[u8], limit: usize) -> Option<Buffer> {
+    let bound = zstd::zstd_safe::decompress_bound(input)
+        .ok()
+        .filter(|bound| *bound > 0)?;
+    let is_believed = bound / MAX_RATIO_OF_BLOCKS <= input.len() as u64;
+    is_believed.then(|| decompress_at_once(input, (bound as usize).min(limit)))?
+}
+
+/// Decompresses all frames. `None` if they need more than `room` bytes, or are damaged.
+fn decompress_at_once(input: &[u8], room: usize) -> Option<Buffer> {
     DECOMPRESSOR.with_borrow_mut(|slot| {
         let decompressor = match slot {
             Some(decompressor) => decompressor,
             None => slot.insert(Decompressor::new().ok()?),
         };
-        let mut output = Buffer::with_capacity(size);
-        let length = decompressor.decompress_to_buffer(input, output.spare(size)).ok()?;
+        let mut output = Buffer::with_capacity(room);
+        let length = decompressor.decompress_to_buffer(input, output.spare(room)).ok()?;
         output.advance(length);
-        (length == size).then_some(output)
+        Some(output)
     })
 }
 

@@ -125,13 +125,14 @@ macro_rules! client_rows {
      there is work for them and end with the last client; one more thread watches them. A client whose callbacks block \
      a thread for more than 50 ms does not hold up the others: a further thread replaces it until it returns. A client \
      with interceptors of the start or the end of threads has a thread of its own. Not in librdkafka.";
-"worker.threads" worker_threads: u32 = int(0, 256, 0).count().producer() =>
-    "Most threads that compress batches for this producer besides its own thread. All clients of the process \
-     share them. They start when the producer's own thread has more such work than it can do in time, and end after 5 \
-     seconds without work; an idle producer, or one with small or uncompressed batches, has none. A producer holds at most \
+"worker.threads" worker_threads: u32 = int(0, 256, 0).count() =>
+    "Most threads that compress and decompress batches for this client besides its own thread. All clients of the process \
+     share them. They start when the client's own thread has more such work than it can do in time, and end after 5 \
+     seconds without work; an idle client, or one with small or uncompressed batches, has none. A producer holds at most \
      four batches for each of these threads that are compressed ahead of their request, none of them larger than its \
-     records in `queue.buffering.max.kbytes`. 0 leaves all work to the producer's own thread. Consumers decompress on \
-     their own thread. Not in librdkafka.";
+     records in `queue.buffering.max.kbytes`; what a consumer decompresses ahead is part of \
+     `queued.max.messages.kbytes`. A share consumer decompresses on its own thread. 0 leaves all work to the client's \
+     own thread. Not in librdkafka.";
 "statistics.interval.ms" statistics_interval_ms: u32 = int(0, 86_400_000, 0).ms().high() =>
     "Interval of the statistics document for `stats_cb` or as an event; 0 disables it.";
 "enabled_events" enabled_events: u32 = int(0, i32::MAX, 0) =>

@@ -48,7 +48,7 @@ impl Budget {
     }
 
     /// Returns the bytes that are held or reserved.
-    fn used(&self) -> u64 {
+    pub(super) fn used(&self) -> u64 {
         self.queued.bytes() + self.pending + self.reserved
     }
 

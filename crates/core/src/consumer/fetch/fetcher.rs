@@ -28,6 +28,7 @@ use crate::memory::FetchBudget;
 use crate::request::{ReadyBroker, decode, reply_of};
 use crate::sys::{Instant, earliest};
 use crate::types::NodeId;
+use crate::work::{Work, WorkDone, WorkRules};
 
 /// A Fetch request in flight. It is not repeated: the next request follows from the fetch states of the partitions.
 #[derive(Debug)]
@@ -72,6 +73,11 @@ impl Fetcher {
     pub(in crate::consumer) fn set_topic_id(&mut self, topic: &str, partition: i32, topic_id: Uuid) {
         let id = self.positions().find(topic, partition).unwrap();
         self.partitions.get_mut(id).unwrap().topic_id = topic_id;
+    }
+
+    #[cfg(test)]
+    pub(in crate::consumer) fn used_budget(&mut self) -> u64 {
+        self.partitions.budget().used()
     }
 
     pub(in crate::consumer) fn counts(&self) -> &FetchCounts {
@@ -134,6 +140,7 @@ impl Fetcher {
     /// Sends the requests that can be sent. Returns when to call it again if nothing else happens.
     pub(in crate::consumer) fn poll(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) -> Option<Instant> {
         self.partitions.poll(ctx, cluster);
+        self.partitions.deliver_opened(ctx, cluster);
         if let Some((partitions, nodes)) = self.partitions.budget().take_freed() {
             for id in partitions {
                 self.partitions.deliver(ctx, cluster, id);
@@ -150,6 +157,21 @@ impl Fetcher {
             self.send(ctx, cluster, node);
         }
         self.next_timer()
+    }
+
+    /// Sets the rules for batches that are handed out as jobs from now on.
+    pub(in crate::consumer) fn set_work_rules(&mut self, rules: WorkRules) {
+        self.partitions.set_work_rules(rules);
+    }
+
+    /// Returns the next job for the driver.
+    pub(in crate::consumer) fn next_work(&mut self) -> Option<Work> {
+        self.partitions.next_work()
+    }
+
+    /// Handles the result of a job; [`poll`](Self::poll) delivers the records.
+    pub(in crate::consumer) fn on_work(&mut self, done: WorkDone) {
+        self.partitions.on_work(done);
     }
 
     /// When [`poll`](Self::poll) is needed if nothing else happens.
@@ -214,9 +236,10 @@ impl Fetcher {
 
     // ---------------------------------------------------------------- requests
 
-    /// Sends one request for all partitions of a broker, unless one is in flight.
+    /// Sends one request for all partitions of a broker, unless one is in flight or jobs open what the last one has brought:
+    /// a request without those partitions might wait at the broker for `fetch.wait.max.ms`.
     fn send(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster, node: NodeId) {
-        if !self.partitions.leaders().can_send(node) {
+        if !self.partitions.leaders().can_send(node) || self.positions().is_opening(node) {
             return;
         }
         let in_session = self.update_session(node).waiting();
@@ -375,8 +398,9 @@ impl Fetcher {
     /// Removes a broker from which nothing is fetched, so that it gets no part of the budget.
     fn remove_idle_leader(&mut self, node: NodeId) {
         let is_idle = self.partitions.leaders().is_idle(node) && self.update_session(node).waiting() == 0;
-        let has_full_queue = self.partitions.positions().full().next().is_some();
-        if is_idle && !has_full_queue && !self.partitions.budget().has_awaiting() {
+        let has_full_queue = self.positions().full().next().is_some();
+        if is_idle && !has_full_queue && !self.positions().is_opening(node) && !self.partitions.budget().has_awaiting()
+        {
             self.partitions.leaders().remove(node);
         }
     }

@@ -78,7 +78,11 @@ fn follow_leader(consumed: &mut ConsumedPartitions, ctx: &mut Ctx<'_>, cluster: 
             // The broker would refuse the leader epoch in its session.
             moved || known.is_some_and(|known| known.leader_epoch > p.sent_leader_epoch)
         }
-        FetchState::Idle | FetchState::LookUp(_) | FetchState::QueueFull | FetchState::AwaitBudget => false,
+        FetchState::Idle
+        | FetchState::LookUp(_)
+        | FetchState::QueueFull
+        | FetchState::AwaitBudget
+        | FetchState::Opening(_) => false,
     };
     if elsewhere {
         consumed.update_fetch_state(ctx, cluster, id);

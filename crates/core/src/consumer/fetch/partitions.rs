@@ -12,6 +12,7 @@ use super::budget::Budget;
 use super::counts::FetchCounts;
 use super::leaders::Leaders;
 use super::missing::Missing;
+use super::opening::OpeningJobs;
 use super::pending_data::{Delivered, PendingData};
 use super::positions::{FetchState, Next, Origin, Position, Positions};
 use super::settings::Settings;
@@ -27,6 +28,7 @@ use crate::memory::FetchBudget;
 use crate::request::RequestIds;
 use crate::sys::Instant;
 use crate::types::{NodeId, offset};
+use crate::work::{Work, WorkDone, WorkRules};
 
 /// The consumed partitions, the brokers they are fetched from, and the byte budget that they share.
 #[derive(Debug)]
@@ -39,6 +41,7 @@ pub(super) struct ConsumedPartitions {
     missing: Missing,
     counts: FetchCounts,
     ids: RequestIds,
+    opening: OpeningJobs,
 }
 
 impl ConsumedPartitions {
@@ -53,6 +56,7 @@ impl ConsumedPartitions {
             missing: Missing::default(),
             counts: FetchCounts::default(),
             ids: RequestIds::default(),
+            opening: OpeningJobs::default(),
         }
     }
 
@@ -127,6 +131,7 @@ impl ConsumedPartitions {
     /// Ends the consumption of a partition. The caller drops stale events from its queue.
     pub(super) fn remove(&mut self, cluster: &mut Cluster, id: u32) -> Option<Position> {
         self.drop_pending(id);
+        self.set_fetch_state(id, FetchState::Idle);
         let position = self.positions.remove(id)?;
         self.missing.remove(id);
         position.state.end();
@@ -178,14 +183,17 @@ impl ConsumedPartitions {
     fn drop_pending(&mut self, id: u32) {
         self.budget.remove_awaiting(id);
         if let Some(pending) = self.positions.get_mut(id).and_then(|p| p.pending.take()) {
-            self.budget.on_dropped(pending.len());
+            // Jobs keep their memory until they end.
+            self.budget.on_dropped(pending.len() - pending.running_bytes());
         }
     }
 
     // ---------------------------------------------------------------- fetch state
 
     pub(super) fn set_fetch_state(&mut self, id: u32, fetch_state: FetchState) {
-        self.positions.set_fetch_state(id, fetch_state);
+        if let Some(node) = self.positions.set_fetch_state(id, fetch_state) {
+            self.leaders.mark_dirty_if_known(node);
+        }
     }
 
     /// Sets the fetch state that follows from a partition's present position, leader and queue.
@@ -194,9 +202,10 @@ impl ConsumedPartitions {
         if p.paused {
             return self.set_fetch_state(id, FetchState::Idle);
         }
-        if p.pending.is_some() {
-            self.budget.add_awaiting(id);
-            return self.set_fetch_state(id, FetchState::AwaitBudget);
+        if let Some(pending) = &p.pending {
+            let is_opening = pending.running_bytes() > 0;
+            let node = NodeId(pending.broker_id);
+            return self.await_delivery(id, is_opening.then_some(node));
         }
         if let Next::Logical(logical) = p.next {
             return self.look_up(id, logical);
@@ -500,8 +509,9 @@ impl ConsumedPartitions {
     // ---------------------------------------------------------------- delivery
 
     /// Stores received record data of a partition, to be delivered with [`deliver`](Self::deliver).
-    pub(super) fn set_pending(&mut self, id: u32, pending: PendingData) {
+    pub(super) fn set_pending(&mut self, id: u32, mut pending: PendingData) {
         if let Some(p) = self.positions.get_mut(id) {
+            pending.growth = p.growth;
             self.budget.hold(pending.len());
             p.pending = Some(pending);
         }
@@ -515,25 +525,26 @@ impl ConsumedPartitions {
         let mut limits = self.settings.limits;
         limits.budget_max = self.budget.max_queued();
         let queued = self.budget.queued();
-        let mut delivered = pending.deliver(&p.state, queued, &limits);
+        let mut delivered = pending.deliver(&p.state, queued, &limits, &mut self.opening);
         if delivered == Delivered::NoBudget {
             // The application may have freed space between the last check and this.
             queued.set_starved();
-            delivered = pending.deliver(&p.state, queued, &limits);
+            delivered = pending.deliver(&p.state, queued, &limits, &mut self.opening);
         }
         self.counts.on_delivered(id, std::mem::take(&mut pending.delivered));
         if matches!(delivered, Delivered::Done | Delivered::TooSmall(_)) && pending.next_batch_bytes().is_some() {
             self.counts.on_partial(NodeId(pending.broker_id));
         }
+        p.growth = pending.growth;
         p.next = Next::At(pending.next_offset);
         p.epoch = pending.leader_epoch;
         p.next_batch = pending.next_batch_bytes().map_or(0, |n| n as u64);
         match delivered {
-            Delivered::NoBudget => {
+            Delivered::NoBudget | Delivered::Opening => {
+                let node = NodeId(pending.broker_id);
                 self.budget.hold(pending.len());
                 p.pending = Some(pending);
-                self.budget.add_awaiting(id);
-                self.set_fetch_state(id, FetchState::AwaitBudget);
+                self.await_delivery(id, (delivered == Delivered::Opening).then_some(node));
             }
             Delivered::Done => {
                 self.on_progress(id, pending.end_offset);
@@ -544,6 +555,49 @@ impl ConsumedPartitions {
                 self.report_error(id, error);
                 self.set_fetch_state(id, FetchState::Backoff(ctx.now + self.settings.error_backoff));
             }
+        }
+    }
+
+    /// Lets pending data wait: for the jobs that open it, if it is given with the broker that it was `opened_from`, else for
+    /// budget.
+    fn await_delivery(&mut self, id: u32, opened_from: Option<NodeId>) {
+        if let Some(node) = opened_from {
+            return self.set_fetch_state(id, FetchState::Opening(node));
+        }
+        self.budget.add_awaiting(id);
+        self.set_fetch_state(id, FetchState::AwaitBudget);
+    }
+
+    // ---------------------------------------------------------------- jobs
+
+    pub(super) fn set_work_rules(&mut self, rules: WorkRules) {
+        self.opening.set_rules(rules);
+    }
+
+    pub(super) fn next_work(&mut self) -> Option<Work> {
+        self.opening.next_work()
+    }
+
+    /// Handles the result of a job. The result for data that was dropped meanwhile is ignored.
+    pub(super) fn on_work(&mut self, done: WorkDone) {
+        let Some((id, bytes)) = self.opening.end(&done) else {
+            return;
+        };
+        let pending = self.positions.get_mut(id).and_then(|p| p.pending.as_mut());
+        match pending.and_then(|pending| pending.store(done)) {
+            Some(unneeded) => {
+                self.budget.on_dropped(unneeded);
+                self.opening.on_stored(id);
+            }
+            None => self.budget.on_dropped(bytes),
+        }
+    }
+
+    /// Delivers the data that jobs have opened.
+    pub(super) fn deliver_opened(&mut self, ctx: &mut Ctx<'_>, cluster: &mut Cluster) {
+        for id in self.opening.take_ended() {
+            self.budget.remove_awaiting(id);
+            self.deliver(ctx, cluster, id);
         }
     }
 

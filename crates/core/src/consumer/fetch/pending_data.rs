@@ -2,7 +2,7 @@
 //! records of aborted transactions.
 //!
 //! Data that exceeds the consumer's byte budget stays compressed in [`PendingData`] until the application has released
-//! delivered records.
+//! delivered records. Jobs may decompress batches within the budget before their turn (`opening`).
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -13,9 +13,12 @@ use ottla_protocol::compression::CodecError;
 use ottla_protocol::record::{Batch, BatchIter, ControlRecord, ControlType, RecordData, RecordError};
 
 use super::counts::Received;
+use super::growth::Growth;
+use super::opening::{Body, Opening, OpeningJobs, opened};
 use crate::error::{Error, ErrorCode};
 use crate::event::{ChunkBuilder, Event, PartitionNotice, PartitionState};
 use crate::memory::FetchBudget;
+use crate::work::WorkDone;
 
 /// The size at which a chunk is completed. Each chunk that the application has consumed releases its budget.
 const CHUNK_TARGET_BYTES: u64 = 512 * 1024;
@@ -38,6 +41,8 @@ pub(super) enum Delivered {
     Done,
     /// The remaining data waits for budget.
     NoBudget,
+    /// The remaining data waits for jobs.
+    Opening,
     /// The data contains no whole batch: a fetch must allow at least this many bytes.
     TooSmall(usize),
     /// The data cannot be split into batches; it must be fetched again.
@@ -101,13 +106,30 @@ struct Waiting {
     batch: Batch,
     /// The size of its records in bytes, uncompressed.
     size: u64,
+    /// Its records are known to be delivered: it is no control batch, and not of an aborted transaction.
+    is_kept: bool,
+}
+
+/// A batch, the size of its records if it is known, and [`Waiting::is_kept`].
+type NextBatch = (Batch, Option<u64>, bool);
+
+/// The result of a batch's turn.
+enum Turn {
+    /// The next batch has its turn.
+    Next,
+    /// The batch keeps its turn.
+    Wait(Delivered),
+    /// The batch is skipped.
+    Skipped(Batch, RecordError),
 }
 
 /// Record data of one partition that has not been delivered to its queue yet.
 #[derive(Debug)]
 pub(super) struct PendingData {
     batches: BatchIter,
-    /// The batch before `batches`.
+    /// The batches before `waiting`, of which jobs open some.
+    opening: VecDeque<Opening>,
+    /// The batch before `batches`; before `opening`, if its job found it larger than expected.
     waiting: Option<Waiting>,
     aborted: Aborted,
     /// The offset of the next record to deliver.
@@ -119,8 +141,8 @@ pub(super) struct PendingData {
     pub(super) broker_id: i32,
     /// The data contained a whole batch.
     any: bool,
-    /// The size of the last compressed batch before and after decompression, which estimates that of the next one.
-    ratio: (u64, u64),
+    /// The growth of earlier batches in decompression.
+    pub(super) growth: Growth,
     /// The delivered messages and bytes, for statistics.
     pub(super) delivered: Received,
 }
@@ -137,6 +159,7 @@ impl PendingData {
     ) -> Self {
         PendingData {
             batches: BatchIter::new(data),
+            opening: VecDeque::new(),
             waiting: None,
             aborted: Aborted::new(aborted),
             next_offset,
@@ -144,7 +167,7 @@ impl PendingData {
             end_offset,
             broker_id,
             any: false,
-            ratio: (1, 1),
+            growth: Growth::default(),
             delivered: Received::default(),
         }
     }
@@ -152,7 +175,28 @@ impl PendingData {
     /// Returns the number of bytes that have not been delivered.
     pub(super) fn len(&self) -> u64 {
         let waiting = self.waiting.as_ref().map_or(0, |w| w.batch.bytes().len());
-        (self.batches.remaining() + waiting) as u64
+        let opening: u64 = self.opening.iter().map(Opening::bytes).sum();
+        (self.batches.remaining() + waiting) as u64 + opening
+    }
+
+    /// Returns the part of [`len`](Self::len) that jobs occupy and reserve.
+    pub(super) fn running_bytes(&self) -> u64 {
+        let running = self.opening.iter().filter(|o| o.is_running());
+        running.map(Opening::bytes).sum()
+    }
+
+    /// Stores the result of a job. Returns the bytes that were reserved and are not needed; `None` if the job is none of this
+    /// data's.
+    pub(super) fn store(&mut self, done: WorkDone) -> Option<u64> {
+        let is_its = |o: &&mut Opening| matches!(&o.body, Body::Running(ticket) if ticket.id() == done.id);
+        let opening = self.opening.iter_mut().find(is_its)?;
+        let result = opened(&opening.batch, done.output);
+        let before = opening.reserved;
+        if let Ok(data) = &result {
+            opening.reserved = data.bytes().len() as u64;
+        }
+        opening.body = Body::Opened(result);
+        Some(before.saturating_sub(opening.reserved))
     }
 
     /// Returns the size in bytes of the next batch, if its length is in the data.
@@ -161,43 +205,40 @@ impl PendingData {
     }
 
     /// Moves batches into the partition's queue while the budget allows, at least one if the consumer holds no other records.
-    /// Decompresses on the calling thread, the client's I/O thread.
-    pub(super) fn deliver(&mut self, state: &Arc<PartitionState>, budget: &FetchBudget, limits: &Limits) -> Delivered {
+    /// Decompresses on the calling thread, the client's I/O thread, unless `jobs` admit the batches.
+    pub(super) fn deliver(
+        &mut self,
+        state: &Arc<PartitionState>,
+        budget: &FetchBudget,
+        limits: &Limits,
+        jobs: &mut OpeningJobs,
+    ) -> Delivered {
         let generation = state.fetch_generation();
         let mut builder = ChunkBuilder::new();
         loop {
             if builder.bytes() >= CHUNK_TARGET_BYTES {
                 self.push(state, generation, &mut builder);
             }
-            let (batch, size) = match self.waiting.take() {
-                Some(waiting) => (waiting.batch, Some(waiting.size)),
-                None => match self.batches.next() {
+            let held = budget.bytes() + builder.bytes();
+            self.hand_out(state.id(), held, limits, jobs);
+            let turn = match self.opening.pop_front_if(|_| self.waiting.is_none()) {
+                Some(opening) => self.take_opened(opening, &mut builder, limits),
+                None => match self.next_batch() {
                     None => break,
-                    Some(Ok(batch)) => (batch, None),
+                    Some(Ok(next)) => self.take_next(next, &mut builder, held, limits),
                     Some(Err(error)) => {
                         self.push(state, generation, &mut builder);
                         return Delivered::Broken(Error::new(ErrorCode::L_BAD_MSG, format!("{}: {error}", state.tp())));
                     }
                 },
             };
-            self.any = true;
-            let held = budget.bytes() + builder.bytes();
-            let unread = self.batches.remaining() as u64;
-            let fits = |size: u64| held == 0 || held + unread + size <= limits.budget_max;
-            let size = size.unwrap_or_else(|| self.likely_size(&batch));
-            if !fits(size) {
-                self.waiting = Some(Waiting { batch, size });
-                self.push(state, generation, &mut builder);
-                return Delivered::NoBudget;
-            }
-            match self.take(&batch, &mut builder, limits, fits) {
-                Ok(None) => {}
-                Ok(Some(size)) => {
-                    self.waiting = Some(Waiting { batch, size });
+            match turn {
+                Turn::Next => {}
+                Turn::Wait(delivered) => {
                     self.push(state, generation, &mut builder);
-                    return Delivered::NoBudget;
+                    return delivered;
                 }
-                Err(error) => {
+                Turn::Skipped(batch, error) => {
                     self.push(state, generation, &mut builder);
                     self.report(state, generation, &batch, &error);
                 }
@@ -214,6 +255,136 @@ impl PendingData {
         }
     }
 
+    /// Removes the next batch that is not among those before their turn.
+    fn next_batch(&mut self) -> Option<Result<NextBatch, RecordError>> {
+        if let Some(waiting) = self.waiting.take() {
+            return Some(Ok((waiting.batch, Some(waiting.size), waiting.is_kept)));
+        }
+        let batch = self.batches.next()?;
+        self.any |= batch.is_ok();
+        Some(batch.map(|batch| (batch, None, false)))
+    }
+
+    /// Opens and delivers a batch, if the budget allows. `held` bytes are in queues.
+    fn take_next(
+        &mut self,
+        (batch, size, is_kept): NextBatch,
+        builder: &mut ChunkBuilder,
+        held: u64,
+        limits: &Limits,
+    ) -> Turn {
+        let reserved: u64 = self.opening.iter().map(|o| o.reserved).sum();
+        let compressed: u64 = self.opening.iter().map(Opening::wire_bytes).sum();
+        let unread = self.batches.remaining() as u64 + compressed;
+        let fits = |size: u64| held + reserved == 0 || held + reserved + unread + size <= limits.budget_max;
+        let size = size.unwrap_or_else(|| self.likely_size(&batch));
+        let size = match fits(size) {
+            false => size,
+            true => match self.take(&batch, is_kept, builder, limits, fits) {
+                Ok(None) => return Turn::Next,
+                Ok(Some(size)) => size,
+                Err(error) => return Turn::Skipped(batch, error),
+            },
+        };
+        self.waiting = Some(Waiting { batch, size, is_kept });
+        match held == 0 && reserved > 0 {
+            // Only records behind it are held: they are opened again later.
+            true => self.close_opened(),
+            false => Turn::Wait(Delivered::NoBudget),
+        }
+    }
+
+    /// Drops the records of batches before their turn.
+    fn close_opened(&mut self) -> Turn {
+        if self.opening.iter().any(Opening::is_running) {
+            return Turn::Wait(Delivered::Opening);
+        }
+        for opening in &mut self.opening {
+            if matches!(opening.body, Body::Opened(Ok(_))) {
+                opening.body = Body::Closed;
+            }
+            opening.reserved = 0;
+        }
+        Turn::Next
+    }
+
+    /// Delivers a batch whose records are reserved.
+    fn take_opened(&mut self, opening: Opening, builder: &mut ChunkBuilder, limits: &Limits) -> Turn {
+        let Opening { batch, body, reserved } = opening;
+        let result = match body {
+            Body::Running(_) => {
+                self.opening.push_front(Opening { batch, body, reserved });
+                return Turn::Wait(Delivered::Opening);
+            }
+            Body::Dropped => {
+                self.advance(&batch);
+                return Turn::Next;
+            }
+            Body::Closed => open(&batch, usize::try_from(reserved).unwrap_or(usize::MAX), limits),
+            Body::Opened(result) => result,
+        };
+        if let Err(RecordError::Codec(CodecError::LimitExceeded { limit, .. })) = result
+            && limit < limits.decompressed_max
+        {
+            let size = reserved.saturating_mul(2);
+            self.waiting = Some(Waiting {
+                batch,
+                size,
+                is_kept: true,
+            });
+            return Turn::Next;
+        }
+        let from_offset = self.next_offset;
+        self.advance(&batch);
+        match result.and_then(|data| self.append(&batch, data, from_offset, builder)) {
+            Ok(()) => Turn::Next,
+            Err(error) => Turn::Skipped(batch, error),
+        }
+    }
+
+    /// Hands out the next batches to jobs while the budget allows, which reserves the memory of their records. Batches between
+    /// them that need no job keep their place.
+    fn hand_out(&mut self, partition: u32, held: u64, limits: &Limits, jobs: &mut OpeningJobs) {
+        while jobs.has_room() && self.waiting.is_none() {
+            let Some(Ok(batch)) = self.batches.clone().next() else {
+                return;
+            };
+            let header = batch.header();
+            if header.last_offset() < self.next_offset {
+                return;
+            }
+            let size = self.likely_size(&batch);
+            let codec = header.compression().ok().filter(|_| !header.is_control());
+            let codec = codec.filter(|codec| jobs.admits(*codec, size));
+            if codec.is_none() && self.opening.is_empty() {
+                return;
+            }
+            let reserved = match header.is_compressed() {
+                true => self.growth.ample_bytes(batch.bytes().len() as u64),
+                false => size,
+            };
+            let occupied = held + self.len();
+            if occupied + reserved > limits.budget_max {
+                return;
+            }
+            let _ = self.next_batch();
+            let last_offset = header.last_offset().max(header.base_offset);
+            let body = match self.is_dropped(&batch, last_offset, limits) {
+                Err(error) => Body::Opened(Err(error)),
+                Ok(true) => Body::Dropped,
+                Ok(false) if codec.is_some() => {
+                    Body::Running(jobs.add(partition, batch.clone(), reserved, limits.check_crcs))
+                }
+                Ok(false) => Body::Closed,
+            };
+            let reserved = match body {
+                Body::Dropped | Body::Opened(_) => 0,
+                Body::Running(_) | Body::Closed => reserved,
+            };
+            self.opening.push_back(Opening { batch, body, reserved });
+        }
+    }
+
     /// Estimates the uncompressed size of a batch, so that few batches are decompressed that then exceed the budget. 0 for a
     /// batch before the position and for a control batch.
     fn likely_size(&self, batch: &Batch) -> u64 {
@@ -223,16 +394,17 @@ impl PendingData {
         }
         match batch.header().is_compressed() {
             false => wire,
-            true => wire.saturating_mul(self.ratio.1) / self.ratio.0.max(1),
+            true => self.growth.likely_bytes(wire),
         }
     }
 
     /// Appends a batch's records to the chunk, except those before the position, control records and aborted ones. If the
     /// records exceed the budget, returns their size and leaves the position unchanged. Otherwise advances the position past
-    /// the batch, even after an error.
+    /// the batch, even after an error. With `is_kept` the batch is known to be neither a control batch nor aborted.
     fn take(
         &mut self,
         batch: &Batch,
+        is_kept: bool,
         builder: &mut ChunkBuilder,
         limits: &Limits,
         fits: impl Fn(u64) -> bool,
@@ -243,23 +415,47 @@ impl PendingData {
         if last_offset < from_offset {
             return Ok(None);
         }
-        let unpacked = self.unpack(batch, last_offset, limits);
-        if let Ok(Some(data)) = &unpacked {
+        let opened = match is_kept {
+            true => open(batch, limits.decompressed_max, limits).map(Some),
+            false => self.unpack(batch, last_offset, limits),
+        };
+        if let Ok(Some(data)) = &opened {
             let size = data.bytes().len() as u64;
             if header.is_compressed() {
-                self.ratio = (batch.bytes().len() as u64, size);
+                self.growth.note(batch.bytes().len() as u64, size);
             }
             if !fits(size) {
                 return Ok(Some(size));
             }
         }
-        // A compacted batch keeps its last offset even if its last records were removed.
-        self.next_offset = last_offset.saturating_add(1);
-        self.leader_epoch = header.partition_leader_epoch;
-        if let Some(data) = unpacked? {
-            builder.push(data, header.base_offset, from_offset, header.partition_leader_epoch)?;
+        self.advance(batch);
+        if let Some(data) = opened? {
+            self.append(batch, data, from_offset, builder)?;
         }
         Ok(None)
+    }
+
+    /// Advances the position past a batch.
+    fn advance(&mut self, batch: &Batch) {
+        let header = batch.header();
+        // A compacted batch keeps its last offset even if its last records were removed.
+        self.next_offset = header.last_offset().max(header.base_offset).saturating_add(1);
+        self.leader_epoch = header.partition_leader_epoch;
+    }
+
+    /// Appends the records of a batch to the chunk, from `from_offset` on.
+    fn append(
+        &mut self,
+        batch: &Batch,
+        data: RecordData,
+        from_offset: i64,
+        builder: &mut ChunkBuilder,
+    ) -> Result<(), RecordError> {
+        let header = batch.header();
+        if header.is_compressed() {
+            self.growth.note(batch.bytes().len() as u64, data.bytes().len() as u64);
+        }
+        builder.push(data, header.base_offset, from_offset, header.partition_leader_epoch)
     }
 
     /// Decompresses a batch. Returns `None` for control records and records of an aborted transaction.
@@ -275,6 +471,19 @@ impl PendingData {
             return Ok(None);
         }
         batch.decompress(limits.decompressed_max).map(Some)
+    }
+
+    /// Returns whether the records of a batch are not delivered. Must be called in the order of offsets. Checks only the
+    /// checksum of a control batch.
+    fn is_dropped(&mut self, batch: &Batch, last_offset: i64, limits: &Limits) -> Result<bool, RecordError> {
+        if !batch.header().is_control() {
+            return Ok(self.aborted.covers(batch, last_offset));
+        }
+        if limits.check_crcs {
+            batch.verify_crc()?;
+        }
+        self.aborted.on_control(batch, limits.decompressed_max);
+        Ok(true)
     }
 
     /// Reports to the application that a batch was skipped.
@@ -307,4 +516,12 @@ impl PendingData {
             state.queue().push(Event::Records(chunk));
         }
     }
+}
+
+/// Checks and decompresses a batch to at most `limit_bytes`.
+fn open(batch: &Batch, limit_bytes: usize, limits: &Limits) -> Result<RecordData, RecordError> {
+    if limits.check_crcs {
+        batch.verify_crc()?;
+    }
+    batch.decompress(limit_bytes)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ottla_protocol::Uuid;
 
+use super::growth::Growth;
 use super::pending_data::PendingData;
 use crate::error::ErrorCode;
 use crate::event::PartitionState;
@@ -49,6 +50,8 @@ pub(in crate::consumer) enum FetchState {
     QueueFull,
     /// Budget for data that was received already.
     AwaitBudget,
+    /// Jobs that decompress data that was received from this broker.
+    Opening(NodeId),
 }
 
 /// The way in which the consumption of a partition was started.
@@ -105,6 +108,8 @@ pub(in crate::consumer) struct Position {
     /// The leader epoch in the last request.
     pub(super) sent_leader_epoch: i32,
     pub(super) pending: Option<PendingData>,
+    /// The growth of this partition's batches in decompression.
+    pub(super) growth: Growth,
 }
 
 impl Position {
@@ -133,6 +138,7 @@ impl Position {
             preferred: None,
             sent_leader_epoch: -1,
             pending: None,
+            growth: Growth::default(),
         }
     }
 
@@ -184,6 +190,8 @@ pub(in crate::consumer) struct Positions {
     full: BTreeSet<u32>,
     /// Partitions that have left [`FetchState::InFlight`], by broker.
     left: BTreeMap<NodeId, BTreeSet<u32>>,
+    /// Partitions in [`FetchState::Opening`], by broker.
+    opening: BTreeMap<NodeId, BTreeSet<u32>>,
 }
 
 impl Positions {
@@ -231,11 +239,11 @@ impl Positions {
             .unwrap_or_default()
     }
 
-    /// Changes the fetch state of a partition and the indexes that depend on it.
-    pub(super) fn set_fetch_state(&mut self, id: u32, fetch_state: FetchState) {
-        let Some(position) = self.by_id.get_mut(&id) else {
-            return;
-        };
+    /// Changes the fetch state of a partition and the indexes that depend on it. Returns the broker whose last partition has
+    /// left [`FetchState::Opening`].
+    pub(super) fn set_fetch_state(&mut self, id: u32, fetch_state: FetchState) -> Option<NodeId> {
+        let position = self.by_id.get_mut(&id)?;
+        let mut opened = None;
         match position.fetch_state {
             FetchState::Backoff(at) => {
                 self.timers.remove(&(at, id));
@@ -247,6 +255,14 @@ impl Positions {
             FetchState::InFlight(node) if fetch_state != FetchState::InFlight(node) => {
                 self.left.entry(node).or_default().insert(id);
             }
+            FetchState::Opening(node) => {
+                let others = self.opening.entry(node).or_default();
+                others.remove(&id);
+                if others.is_empty() {
+                    self.opening.remove(&node);
+                    opened = Some(node);
+                }
+            }
             _ => {}
         }
         position.fetch_state = fetch_state;
@@ -257,8 +273,17 @@ impl Positions {
             FetchState::QueueFull => {
                 self.full.insert(id);
             }
+            FetchState::Opening(node) => {
+                self.opening.entry(node).or_default().insert(id);
+            }
             _ => {}
         }
+        opened
+    }
+
+    /// Returns true if a partition is in [`FetchState::Opening`] with this broker.
+    pub(super) fn is_opening(&self, node: NodeId) -> bool {
+        self.opening.contains_key(&node)
     }
 
     /// Returns the partitions that have left [`FetchState::InFlight`] for this broker since the last call.
