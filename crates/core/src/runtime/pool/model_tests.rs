@@ -142,8 +142,8 @@ fn two_clients(workers: usize, now: Instant) {
 #[test]
 fn notifications_of_two_clients_are_not_lost() {
     explore("two clients, one worker", 2, || two_clients(1, BUSY));
-    explore("two clients, two workers", 1, || two_clients(2, BUSY));
-    explore("two clients, two rested workers", 1, || two_clients(2, RESTED));
+    explore("two clients, two workers", 2, || two_clients(2, BUSY));
+    explore("two clients, two rested workers", 2, || two_clients(2, RESTED));
 }
 
 /// A client is added to a pool whose worker may be waiting, driving or ending with its first client.
