@@ -140,6 +140,26 @@ static void destroy_flag_no_consumer_close(void) {
         CHECK_INT(committed("no-close"), RD_KAFKA_OFFSET_INVALID);
 }
 
+/* The end of a close is noticed at once. The limit is a fifth of what a wait of 100 ms for each client would take. */
+static void idle_consumers_are_destroyed_at_once(void) {
+        enum { CLIENTS = 100 };
+        rd_kafka_t *consumers[CLIENTS];
+        int64_t start;
+        int i;
+
+        for (i = 0; i < CLIENTS; i++) {
+                rd_kafka_conf_t *conf = test_conf();
+                test_set(conf, "bootstrap.servers", servers);
+                test_set(conf, "group.id", "idle");
+                test_set(conf, "io.threads.shared", i % 2 ? "2" : "0");
+                consumers[i] = test_client(RD_KAFKA_CONSUMER, conf);
+        }
+        start = test_now_ms();
+        for (i = 0; i < CLIENTS; i++)
+                rd_kafka_destroy(consumers[i]);
+        CHECK(test_now_ms() - start < CLIENTS * 20);
+}
+
 /* KIP-345: the member's place is kept for it. */
 static void static_member_does_not_leave_group(void) {
         const struct rd_kafka_group_list *l = NULL;
@@ -176,6 +196,7 @@ int main(void) {
         RUN(close_queue_does_not_block);
         RUN(destroy_closes_the_consumer);
         RUN(destroy_flag_no_consumer_close);
+        RUN(idle_consumers_are_destroyed_at_once);
         RUN(static_member_does_not_leave_group);
         RUN(close_of_a_producer_fails);
         rd_kafka_destroy(cluster);

@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, CString, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use ottla_core::client::Client;
 use ottla_core::error::{Error, ErrorCode};
@@ -317,6 +318,14 @@ impl Handle {
             self.set_consumer_closed();
         }
         self.is_consumer_closed()
+    }
+
+    /// Waits until a close that was begun is done, or until the timeout.
+    pub fn wait_for_close(&self, timeout: Duration) {
+        let closing = self.closing.lock().clone();
+        if let Some(reply) = closing {
+            reply.wait_until_filled(Some(timeout));
+        }
     }
 
     /// Keeps the callback of a commit until its result is served; returns the token for

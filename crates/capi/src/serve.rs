@@ -493,8 +493,9 @@ pub fn serve_unmapped(handle: &Handle, queue: &Arc<Queue>, event: Event) {
     let _ = call_back(handle, queue, event);
 }
 
-/// Length of one wait during a close.
-const CLOSE_LOOK: Duration = Duration::from_millis(5);
+/// Maximum duration of one wait during a close, after which it checks again whether the background queue serves the events.
+/// The end of the close ends the wait.
+const CLOSE_LOOK: Duration = Duration::from_millis(100);
 
 /// Closes the consumer, serving its callbacks meanwhile; queued messages are dropped. Events that the
 /// application has forwarded to the background queue, such as the revocation, are served there.
@@ -504,10 +505,10 @@ pub fn close_consumer(handle: &Handle) -> Result<(), Error> {
     handle.begin_close(client)?;
     while !handle.poll_closed() {
         if handle.serves_in_background(queue) {
-            std::thread::sleep(CLOSE_LOOK);
+            handle.wait_for_close(CLOSE_LOOK);
             continue;
         }
-        match queue.pop(Some(CLOSE_LOOK)) {
+        match queue.pop_unless(Some(CLOSE_LOOK), || client.is_consumer_closed()) {
             None | Some(Event::Records(_) | Event::Partition(_)) => {}
             Some(event) => {
                 let _ = call_back(handle, queue, event);

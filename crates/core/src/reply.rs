@@ -40,6 +40,12 @@ impl<T> Reply<T> {
         self.slot.lock().take()
     }
 
+    /// Waits until there is a result, which remains. Without a timeout it waits indefinitely.
+    pub fn wait_until_filled(&self, timeout: Option<Duration>) {
+        let mut slot = self.slot.lock();
+        wait_while(&self.filled, &mut slot, |s| s.is_none(), Deadline::after(timeout));
+    }
+
     /// Waits for the result. Without a timeout it waits indefinitely.
     pub fn wait(&self, timeout: Option<Duration>) -> Option<T> {
         let mut slot = self.slot.lock();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // clippy takes only the test functions themselves for tests
 
 use std::collections::BTreeMap;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ottla_core::client::{Client, ClientHooks};
@@ -162,4 +163,23 @@ fn group_continues_at_committed_offsets() {
     let rows = second.committed(tps, Some(DEADLINE)).unwrap();
     assert!(rows.iter().all(|r| r.error == ErrorCode::NO_ERROR));
     assert_eq!(rows.iter().map(|r| r.offset.max(0)).sum::<i64>(), N as i64 / 2);
+}
+
+#[test]
+fn end_of_a_close_wakes_the_thread_that_serves_the_queue() {
+    let c = client(ClientKind::Consumer, &[("group.id", "g")], &[]);
+    let queue = c.consumer_queue();
+    let begin = Instant::now();
+    let (event, reply) = thread::scope(|scope| {
+        let server = scope.spawn(|| queue.pop_unless(Some(DEADLINE), || c.is_consumer_closed()));
+        while !queue.activity().waited_on {
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(!c.is_consumer_closed());
+        let reply = c.close_consumer().unwrap();
+        (server.join().unwrap(), reply)
+    });
+    assert!(event.is_none());
+    assert!(begin.elapsed() < DEADLINE, "the queue was served until its timeout");
+    assert!(matches!(reply.try_take(), Some(Ok(()))));
 }

@@ -803,13 +803,20 @@ impl Client {
     }
 
     /// Begins to leave the group. Offsets are committed, and revocations go to the consumer's queue if the application
-    /// receives rebalance events: it must serve that queue until the reply is filled.
+    /// receives rebalance events: it must serve that queue until the reply is filled. Threads that wait for an event of that
+    /// queue are then woken, see [`is_consumer_closed`](Self::is_consumer_closed).
     pub fn close_consumer(&self) -> Result<Arc<Reply<Result<(), Error>>>, Error> {
         self.consumer_state()?;
         let reply = Reply::new();
         let command = consumer::Command::Close { reply: reply.clone() };
         self.shared().send(Command::Consumer(command));
         Ok(reply)
+    }
+
+    /// Returns true once the reply of [`close_consumer`](Self::close_consumer) was filled. Acquires no lock: a condition for
+    /// [`Queue::pop_unless`].
+    pub fn is_consumer_closed(&self) -> bool {
+        self.shared().consumer.as_ref().is_some_and(|c| c.is_closed())
     }
 
     /// See [`SharedState::is_assignment_lost`].

@@ -375,6 +375,7 @@ impl Consumer {
             )),
             false => Ok(()),
         });
+        self.shared.set_closed();
         None
     }
 
@@ -397,6 +398,7 @@ impl Consumer {
         if let Some(closing) = self.closing.take() {
             closing.reply.fill(Err(error));
         }
+        self.shared.set_closed();
     }
 }
 

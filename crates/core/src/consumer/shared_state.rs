@@ -43,6 +43,7 @@ pub struct SharedState {
     auto_store: bool,
     group: Mutex<GroupInfo>,
     assignment_lost: AtomicBool,
+    closed: AtomicBool,
 }
 
 impl std::fmt::Debug for SharedState {
@@ -70,6 +71,7 @@ impl SharedState {
                 group_instance_id: (!instance.is_empty()).then_some(instance),
             }),
             assignment_lost: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
         }
     }
 
@@ -187,6 +189,17 @@ impl SharedState {
 
     pub(super) fn set_assignment_lost(&self, lost: bool) {
         self.assignment_lost.store(lost, Ordering::Release);
+    }
+
+    /// Returns true once the result of a close was reported. Acquires no lock.
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Notes that the result of a close was reported. Wakes the threads that serve the consumer's queue until then.
+    pub(super) fn set_closed(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.consumer_queue.wake_all();
     }
 
     pub(super) fn set_member(&self, member_id: &str, generation: i32, protocol: RebalanceProtocol) {

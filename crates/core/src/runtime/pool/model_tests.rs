@@ -13,11 +13,17 @@ use crate::sys::sync::{AtomicBool, AtomicU64, Flaw};
 use crate::sys::{Clock, Instant, Waker};
 
 /// A clock whose time does not pass.
-struct Still;
+struct Still(Instant);
+
+/// The time in a pool whose workers never pause: they rouse others for clients that are ready.
+const BUSY: Instant = Instant::from_micros(1_000_000);
+
+/// The time in a pool whose workers have just paused: they rouse no others.
+const RESTED: Instant = Instant::ORIGIN;
 
 impl Clock for Still {
     fn now(&self) -> Instant {
-        Instant::from_micros(1_000_000)
+        self.0
     }
 
     fn wall_ms(&self) -> i64 {
@@ -78,7 +84,11 @@ impl Member for ModelClient {
 }
 
 fn new_pool() -> Arc<Pool<TestEvents>> {
-    Pool::new(TestEvents::default(), Arc::new(Still))
+    pool_at(BUSY)
+}
+
+fn pool_at(now: Instant) -> Arc<Pool<TestEvents>> {
+    Pool::new(TestEvents::default(), Arc::new(Still(now)))
 }
 
 fn start_workers(pool: &Arc<Pool<TestEvents>>, count: usize) {
@@ -114,8 +124,8 @@ fn client_is_never_driven_by_two_workers() {
 }
 
 /// Two clients, whose events may be found together or apart, with one or two workers.
-fn two_clients(workers: usize) {
-    let pool = new_pool();
+fn two_clients(workers: usize, now: Instant) {
+    let pool = pool_at(now);
     let clients = [ModelClient::new(1), ModelClient::new(1)];
     let ids = clients
         .each_ref()
@@ -131,8 +141,9 @@ fn two_clients(workers: usize) {
 
 #[test]
 fn notifications_of_two_clients_are_not_lost() {
-    explore("two clients, one worker", 2, || two_clients(1));
-    explore("two clients, two workers", 1, || two_clients(2));
+    explore("two clients, one worker", 2, || two_clients(1, BUSY));
+    explore("two clients, two workers", 2, || two_clients(2, BUSY));
+    explore("two clients, two rested workers", 2, || two_clients(2, RESTED));
 }
 
 /// A client is added to a pool whose worker may be waiting, driving or ending with its first client.

@@ -8,6 +8,13 @@ use super::member::{Member, Turn};
 use crate::sys::Instant;
 use crate::sys::sync::thread::{self, JoinHandle, ThreadId};
 
+/// Time of work without a pause after which clients that are ready get another worker. Rousing one costs a thread switch and
+/// contention, as much as some turns of idle clients.
+const BUSY_AFTER: Duration = Duration::from_micros(500);
+
+/// Minimum duration of a wait for events that counts as a pause. Waits that find events at once take some microseconds.
+const PAUSE_MIN: Duration = Duration::from_micros(20);
+
 /// The state of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -42,8 +49,8 @@ pub(super) enum Role {
     Drive {
         id: usize,
         member: Arc<dyn Member>,
-        /// The turn is probably long.
-        long: bool,
+        /// Another worker is to take over the remaining work, see [`Schedule::needs_another`].
+        rouses: bool,
     },
     /// Waits for events.
     Lead,
@@ -77,6 +84,12 @@ pub(super) struct Schedule {
     pub(super) idle: usize,
     /// The time until which a worker waits for events at most; `Some(None)` without limit, `None` if none waits.
     pub(super) leader: Option<Option<Instant>>,
+    /// The time when the last wait for events began.
+    lead_began: Instant,
+    /// The end of the last wait for events that was a pause.
+    busy_since: Instant,
+    /// The workers have not paused for [`BUSY_AFTER`].
+    is_busy: bool,
     /// The number of turns that have begun.
     pub(super) turns_begun: u64,
     /// The watcher waits for a turn to begin.
@@ -217,6 +230,12 @@ impl Schedule {
         }
     }
 
+    /// Returns true if the rest of the work is not to wait for a turn that begins: this turn is probably long, or clients are
+    /// ready and the workers do not keep up with them.
+    fn needs_another(&self, long: bool) -> bool {
+        long || (self.is_busy && self.has_ready())
+    }
+
     fn begin_turn(&mut self) -> Option<Role> {
         let id = self.ready.pop_front()?;
         let client = self.clients.get_mut(&id)?;
@@ -228,15 +247,17 @@ impl Schedule {
             stuck: false,
             again: false,
         };
+        let (member, long) = (client.member.clone(), client.long);
         Some(Role::Drive {
             id,
-            member: client.member.clone(),
-            long: client.long,
+            member,
+            rouses: self.needs_another(long),
         })
     }
 
     /// Ends a turn. `wakes_at` is the client's next timer.
-    pub(super) fn drove(&mut self, id: usize, turn: Turn, wakes_at: Option<Instant>, long: bool) {
+    pub(super) fn drove(&mut self, id: usize, turn: Turn, wakes_at: Option<Instant>, long: bool, now: Instant) {
+        self.is_busy = now.since(self.busy_since) >= BUSY_AFTER;
         let Some(client) = self.clients.get_mut(&id) else {
             return;
         };
@@ -271,12 +292,17 @@ impl Schedule {
             false => Some(now),
         };
         self.leader = Some(until);
+        self.lead_began = now;
         until.map(|at| at.since(now))
     }
 
     /// Ends the calling worker's lead: the clients in `found`, and those whose timer is due, are ready.
     pub(super) fn led(&mut self, found: &mut Vec<usize>, now: Instant) {
         self.leader = None;
+        if now.since(self.lead_began) >= PAUSE_MIN {
+            self.busy_since = now;
+        }
+        self.is_busy = now.since(self.busy_since) >= BUSY_AFTER;
         for id in found.drain(..) {
             self.signal(id);
         }

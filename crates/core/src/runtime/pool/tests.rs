@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::member::{Member, Turn};
+use super::schedule::{Role, Schedule};
 use super::test_events::{REFUSED, TestEvents};
 use super::workers::Pool;
 use crate::sys::SystemClock;
@@ -99,6 +100,16 @@ impl World {
     fn workers(&self) -> usize {
         self.pool.schedule.lock().workers
     }
+}
+
+/// Returns a client without work.
+fn sleeper(fd: RawFd) -> Arc<TestClient> {
+    Arc::new(TestClient {
+        turn: Box::new(|| Turn::Sleep(None)),
+        fd,
+        driven: AtomicBool::new(false),
+        overlaps: Arc::default(),
+    })
 }
 
 const LONG: Duration = Duration::from_secs(20);
@@ -319,19 +330,36 @@ fn turn_may_wait_for_the_end_of_another_client_but_not_of_its_own() {
 #[test]
 fn refused_client_leaves_no_trace_and_an_ended_pool_accepts_none() {
     let (world, first) = World::new(1);
-    let refused = |fd| {
-        Arc::new(TestClient {
-            turn: Box::new(|| Turn::End),
-            fd,
-            driven: AtomicBool::new(false),
-            overlaps: Arc::default(),
-        })
-    };
-    assert!(world.pool.add(1, refused(REFUSED)).is_err());
+    assert!(world.pool.add(1, sleeper(REFUSED)).is_err());
     let pool = world.pool.clone();
     assert_eq!(pool.schedule.lock().ids().collect::<Vec<_>>(), [first.id]);
     first.ends.store(true, Relaxed);
     world.signal(first.id);
     pool.wait_for_end(first.id);
-    assert_eq!(pool.add(1, refused(-1)).unwrap(), None);
+    assert_eq!(pool.add(1, sleeper(-1)).unwrap(), None);
+}
+
+#[test]
+fn clients_that_are_ready_get_another_worker_only_after_work_without_a_pause() {
+    let at = crate::sys::Instant::from_micros;
+    let mut schedule = Schedule::default();
+    for _ in 0..5 {
+        schedule.add(2, sleeper(-1));
+    }
+    // Waits for 10 ms, then drives each client for 250 microseconds.
+    schedule.lead(at(0));
+    schedule.led(&mut Vec::new(), at(10_000));
+    let mut roused = Vec::new();
+    for turn in 1..=5 {
+        let Role::Drive { id, rouses, .. } = schedule.next_role() else {
+            panic!("turn {turn} does not begin");
+        };
+        roused.push(rouses);
+        schedule.drove(id, Turn::Sleep(None), None, false, at(10_000 + turn * 250));
+    }
+    assert_eq!(roused, [false, false, true, true, false]);
+    // A wait that finds a client at once is no pause.
+    schedule.lead(at(11_250));
+    schedule.led(&mut vec![1, 2], at(11_255));
+    assert!(matches!(schedule.next_role(), Role::Drive { rouses: true, .. }));
 }

@@ -163,12 +163,12 @@ impl<E: Events> Pool<E> {
         let mut schedule = self.schedule.lock();
         loop {
             match schedule.next_role() {
-                Role::Drive { id, member, long } => {
+                Role::Drive { id, member, rouses } => {
                     if schedule.watcher_asleep {
                         schedule.watcher_asleep = false;
                         self.watch.notify_one();
                     }
-                    if long || schedule.has_ready() {
+                    if rouses {
                         self.rouse(&mut schedule);
                     }
                     drop(schedule);
@@ -221,7 +221,7 @@ impl<E: Events> Pool<E> {
             Turn::Sleep(timeout) => timeout.map(|t| now + t),
             _ => None,
         };
-        schedule.drove(id, turn, wakes_at, now.since(begin) >= LONG_TURN);
+        schedule.drove(id, turn, wakes_at, now.since(begin) >= LONG_TURN, now);
         if turn == Turn::End {
             self.ended.notify_all();
             if schedule.is_empty() {
