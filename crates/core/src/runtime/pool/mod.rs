@@ -5,7 +5,8 @@
 //!
 //! - A *worker* waits for the pool's events (at most one worker at a time, the *leader*), or drives a client for one turn.
 //!   The leader drives the clients that it finds ready itself, without a thread switch. It rouses another worker when
-//!   clients are ready after half a millisecond of work without a pause, or when a client's last turn was long. At most `size` workers lead or drive.
+//!   clients are ready after half a millisecond of work without a pause, or when a client's last turn was long. At most
+//!   `size` workers lead or drive.
 //! - The *watcher* is one further thread. A client that blocks its worker, in a callback of the application for example,
 //!   would hold up the others. The watcher finds turns that last longer than 50 ms while no worker leads. It excludes
 //!   them from the number of workers, so another worker takes over, which is started if there is none. A worker
