@@ -62,13 +62,17 @@ pub fn put_signed(out: &mut Vec<u8>, value: i64) {
 
 /// Reads the unsigned form of at most 32 bits from the start of `bytes`: the value and the bytes it took.
 /// `None` when it does not end within `bytes` or within five bytes.
-#[inline]
+#[inline(always)]
 pub fn get_unsigned_32(bytes: &[u8]) -> Option<(u32, usize)> {
     if let Some(&first) = bytes.first()
         && first < 0x80
     {
         return Some((u32::from(first), 1));
     }
+    get_long_unsigned_32(bytes)
+}
+
+fn get_long_unsigned_32(bytes: &[u8]) -> Option<(u32, usize)> {
     let mut value = 0u32;
     for (index, &byte) in bytes.iter().take(MAX_LEN_32).enumerate() {
         // Java's reader lets the bits above 32 of a fifth byte fall off; so do we.
@@ -104,7 +108,7 @@ fn get_long_unsigned_64(bytes: &[u8]) -> Option<(u64, usize)> {
 }
 
 /// Reads the zigzag form of a 32-bit value from the start of `bytes`.
-#[inline]
+#[inline(always)]
 pub fn get_signed_32(bytes: &[u8]) -> Option<(i32, usize)> {
     let (raw, used) = get_unsigned_32(bytes)?;
     Some((((raw >> 1) as i32) ^ -((raw & 1) as i32), used))
