@@ -2552,8 +2552,8 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_consumer_close(rd_kafka_t *rk);
 
 /**
  * Starts closing the consumer and returns at once. The events of the closing, rebalances above
- * all, go to `rkqu`, which must be served until rd_kafka_consumer_closed() returns 1. Messages that
- * wait are dropped.
+ * all, go to `rkqu`, which must be served until rd_kafka_consumer_closed() returns 1; the end of the
+ * closing ends a poll of it without an event. Messages that wait are dropped.
  *
  * @return NULL on success, else an error that the caller owns: RD_KAFKA_RESP_ERR__UNKNOWN_GROUP:
  *         not a consumer with a `group.id`; RD_KAFKA_RESP_ERR__DESTROY: it is closed already.
@@ -6285,7 +6285,8 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_share_consumer_close(rd_kafka_share_t *rksh
 /**
  * Begins to close the share consumer, without waiting. Its events go to `rkqu`, which the application
  * serves with rd_kafka_queue_poll() or rd_kafka_queue_poll_callback() until
- * rd_kafka_share_consumer_closed() returns 1. Serving the queue calls the acknowledgement commit callback.
+ * rd_kafka_share_consumer_closed() returns 1; the end of the closing ends a poll of it without an event.
+ * Serving the queue calls the acknowledgement commit callback.
  *
  * @return NULL, else an error as all functions.
  */

@@ -123,6 +123,21 @@ static void close_queue_does_not_block(void) {
         CHECK_INT(committed("close-queue"), 4);
 }
 
+/* The poll that serves the revocation waits on; the end of the close ends it. */
+static void the_end_of_a_close_ends_a_poll(void) {
+        rd_kafka_t *c       = member("close-poll", NULL, 1);
+        rd_kafka_queue_t *q = rd_kafka_queue_new(c);
+        int64_t begin       = test_now_ms();
+
+        CHECK(rd_kafka_consumer_close_queue(c, q) == NULL);
+        while (!rd_kafka_consumer_closed(c) && test_now_ms() - begin < 60000)
+                rd_kafka_queue_poll_callback(q, 30000);
+        CHECK_INT(rd_kafka_consumer_closed(c), 1);
+        CHECK(test_now_ms() - begin < 15000);
+        rd_kafka_queue_destroy(q);
+        rd_kafka_destroy(c);
+}
+
 static void destroy_closes_the_consumer(void) {
         rd_kafka_t *c = member("destroy", NULL, 5);
         rd_kafka_destroy(c);
@@ -194,6 +209,7 @@ int main(void) {
         CHECK_INT(test_produce(cluster, "t", 0, 0, 30), 0);
         RUN(closing_revokes_and_commits);
         RUN(close_queue_does_not_block);
+        RUN(the_end_of_a_close_ends_a_poll);
         RUN(destroy_closes_the_consumer);
         RUN(destroy_flag_no_consumer_close);
         RUN(idle_consumers_are_destroyed_at_once);

@@ -198,10 +198,11 @@ static void close_by_queue(const char *group, int by_callback) {
         CHECK_OK(share_code(rd_kafka_share_consumer_close_queue(rkshare, queue)));
         for (end = test_now_ms() + SHARE_WAIT_MS;
              (!rd_kafka_share_consumer_closed(rkshare) || accepted < 4) && test_now_ms() < end;) {
+                /* The end of the close ends a poll. */
                 if (by_callback) {
-                        rd_kafka_queue_poll_callback(queue, 20);
+                        rd_kafka_queue_poll_callback(queue, 10 * SHARE_WAIT_MS);
                 } else {
-                        rd_kafka_event_t *event = rd_kafka_queue_poll(queue, 20);
+                        rd_kafka_event_t *event = rd_kafka_queue_poll(queue, 10 * SHARE_WAIT_MS);
                         CHECK(event == NULL);
                         rd_kafka_event_destroy(event);
                 }

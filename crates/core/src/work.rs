@@ -113,10 +113,7 @@ impl Job {
                 batch,
                 check_crc,
                 limit_bytes,
-            } => {
-                let checked = if check_crc { batch.verify_crc() } else { Ok(()) };
-                WorkOutput::Opened(checked.and_then(|()| batch.decompress(limit_bytes)))
-            }
+            } => WorkOutput::Opened(batch.open(check_crc, limit_bytes)),
             #[cfg(test)]
             Job::Panic => panic!("requested by a test"),
             #[cfg(test)]

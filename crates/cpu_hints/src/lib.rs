@@ -1,4 +1,4 @@
-//! Prefetch hints for the processor, its cycle counter, and a counter of forks.
+//! Prefetch hints for the processor, its cycle counter, a counter of forks, and an option of sockets.
 //!
 //! The hints affect only speed, and do nothing on processors other than x86-64. The underlying instructions and system
 //! interfaces are `unsafe`; this crate wraps them in safe functions.
@@ -8,6 +8,7 @@
 //! machine had nothing else to do), measured with `bench/compare.py --only "1 kB, copied" --build without=FOLDER`.
 
 pub mod forks;
+pub mod sockets;
 
 use std::mem::MaybeUninit;
 

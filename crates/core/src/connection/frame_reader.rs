@@ -103,6 +103,11 @@ impl FrameReader {
         Ok(Some(frame.freeze()))
     }
 
+    /// Returns the number of bytes that are missing of a large frame; 0 if none has begun.
+    pub fn missing_of_large(&self) -> usize {
+        self.large.as_ref().map_or(0, |(frame, end)| end - frame.len())
+    }
+
     /// Returns the reason for a stream that the peer has closed at this point.
     pub fn at_end(&self) -> CloseReason {
         if let Some((frame, end)) = &self.large {

@@ -196,9 +196,11 @@ impl SharedState {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Notes that the result of a close was reported. Wakes the threads that serve the consumer's queue until then.
+    /// Notes that the result of a close was reported. Wakes the threads that serve the consumer's queue until then, and the
+    /// application that polls another queue for its events.
     pub(super) fn set_closed(&self) {
         self.closed.store(true, Ordering::Release);
+        self.consumer_queue.wake_forwarded();
         self.consumer_queue.wake_all();
     }
 

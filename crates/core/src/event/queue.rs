@@ -503,6 +503,14 @@ impl Queue {
         self.push_front(Event::Yield);
     }
 
+    /// If this queue is forwarded, ends the wait of one thread at the end of its chain of forwards, after the events there that
+    /// are no records.
+    pub fn wake_forwarded(&self) {
+        if !self.is_inherited() && self.inner.lock().forward.is_some() {
+            self.push(Event::Yield);
+        }
+    }
+
     /// Drops all events, and with `disable` all later ones; then all waits end.
     pub fn purge(&self, disable: bool) {
         if self.is_inherited() {

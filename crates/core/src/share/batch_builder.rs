@@ -92,7 +92,7 @@ fn offsets_of(batch: &Batch) -> OffsetRange {
     let header = batch.header();
     OffsetRange {
         first: header.base_offset,
-        last: header.last_offset().max(header.base_offset),
+        last: header.last_offset(),
     }
 }
 
@@ -179,10 +179,7 @@ impl Cursor {
 
     /// Returns the records of a batch, all of which can be read, and whether every offset has a record.
     fn read(&self, batch: &Batch, limits: &Limits) -> Result<(RecordData, bool), RecordError> {
-        if limits.check_crcs {
-            batch.verify_crc()?;
-        }
-        let data = batch.decompress(limits.decompressed_max)?;
+        let data = batch.open(limits.check_crcs, limits.decompressed_max)?;
         let range = offsets_of(batch);
         let (mut next, mut is_dense) = (range.first, true);
         for (index, record) in data.iter().enumerate() {

@@ -104,8 +104,10 @@ impl SharedState {
         self.is_closed.load(Ordering::Acquire)
     }
 
+    /// Notes that the consumer is closed. Wakes the application if it polls another queue for the consumer's events.
     pub(super) fn set_closed(&self) {
         self.is_closed.store(true, Ordering::Release);
+        self.queue.wake_forwarded();
     }
 
     /// Returns the member id; empty before the first subscription.

@@ -1,9 +1,11 @@
 //! The byte stream of a connection: plain TCP, or TCP with a cipher.
 
 use std::io::{self, IoSlice, Read, Write};
+use std::os::fd::AsFd;
 use std::task::Poll;
 
 use mio::net::TcpStream;
+use ottla_cpu_hints::sockets::set_receive_low_water;
 use ottla_tls::NoSignal;
 
 use crate::connection::{CloseReason, TlsSession};
@@ -42,6 +44,9 @@ pub(super) trait ByteStream: Send {
     /// Passes accepted bytes to the kernel. Returns true when it has taken all of them.
     fn flush(&mut self) -> Result<bool, CloseReason>;
 
+    /// Asks for the next readiness event when this number of bytes can be read. The stream may report it earlier.
+    fn await_bytes(&mut self, bytes: usize);
+
     /// Returns the socket, for registration and options.
     fn socket(&mut self) -> &mut TcpStream;
 
@@ -50,12 +55,16 @@ pub(super) trait ByteStream: Send {
 }
 
 /// Plain TCP.
-pub(super) struct PlainStream(TcpStream);
+pub(super) struct PlainStream {
+    socket: TcpStream,
+    /// `SO_RCVLOWAT`.
+    low_water: usize,
+}
 
 impl PlainStream {
     /// Returns the stream of a socket.
     pub(super) fn open(socket: TcpStream) -> Box<dyn ByteStream> {
-        Box::new(PlainStream(socket))
+        Box::new(PlainStream { socket, low_water: 1 })
     }
 }
 
@@ -71,7 +80,7 @@ impl ByteStream for PlainStream {
     }
 
     fn read(&mut self, buf: &mut [u8]) -> Result<Received, CloseReason> {
-        match retry(|| self.0.read(buf))? {
+        match retry(|| self.socket.read(buf))? {
             None => Ok(Received::WouldBlock),
             Some(0) => Ok(Received::End),
             Some(count) => Ok(Received::Bytes {
@@ -82,7 +91,7 @@ impl ByteStream for PlainStream {
     }
 
     fn write(&mut self, slices: &[IoSlice<'_>]) -> Result<Option<usize>, CloseReason> {
-        match retry(|| NoSignal(&self.0).write_vectored(slices))? {
+        match retry(|| NoSignal(&self.socket).write_vectored(slices))? {
             Some(0) => Err(io_reason(&io::ErrorKind::WriteZero.into())),
             count => Ok(count),
         }
@@ -92,12 +101,18 @@ impl ByteStream for PlainStream {
         Ok(true)
     }
 
+    fn await_bytes(&mut self, bytes: usize) {
+        if bytes != self.low_water && set_receive_low_water(self.socket.as_fd(), bytes) {
+            self.low_water = bytes;
+        }
+    }
+
     fn socket(&mut self) -> &mut TcpStream {
-        &mut self.0
+        &mut self.socket
     }
 
     fn into_socket(self: Box<Self>) -> TcpStream {
-        self.0
+        self.socket
     }
 }
 

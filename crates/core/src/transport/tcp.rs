@@ -26,6 +26,9 @@ use crate::sys::Waker;
 /// Bytes read from one connection before others have their turn.
 const READ_TURN: usize = 4 * 1024 * 1024;
 
+/// Bytes of a large frame that are read at once: readiness events for every segment cost more than their reads.
+const READ_AT_ONCE: usize = 128 * 1024;
+
 /// The state of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
@@ -280,10 +283,10 @@ impl SocketSet {
                         break CloseReason::NotKafka(what);
                     }
                     if drained && !c.ending {
-                        return;
+                        return await_frame(c);
                     }
                 }
-                Ok(Received::WouldBlock) => return,
+                Ok(Received::WouldBlock) => return await_frame(c),
                 Ok(Received::End) => break c.reader.at_end(),
                 Err(reason) => break reason,
             }
@@ -310,6 +313,12 @@ impl Drop for SocketSet {
             self.close_socket(c);
         }
     }
+}
+
+/// Lets the next readiness event of a connection wait for more of a large frame.
+fn await_frame(c: &mut Conn) {
+    let missing = c.reader.missing_of_large();
+    c.stream.await_bytes(missing.clamp(1, READ_AT_ONCE));
 }
 
 fn take_frames(c: &mut Conn, events: &mut VecDeque<NetEvent>) -> Result<(), String> {
@@ -600,6 +609,7 @@ mod tests {
             self.buffer.drain(..taken);
             Ok(self.buffer.is_empty())
         }
+        fn await_bytes(&mut self, _: usize) {}
         fn socket(&mut self) -> &mut TcpStream {
             &mut self.socket
         }
@@ -695,6 +705,64 @@ mod tests {
         drop(peer);
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(w.run_to_the_end(), CloseReason::CutShort { got: 6, of: Some(104) });
+    }
+
+    /// Returns a world with an open connection that accepts large frames, and its peer.
+    fn large_frames() -> (World, std::net::TcpStream) {
+        let mut w = World::new(SocketOptions {
+            max_frame: 2 * LARGE,
+            ..SocketOptions::default()
+        });
+        w.connect(None);
+        w.run_until(|e| matches!(e, NetEvent::Connected { .. }));
+        let (peer, _) = w.listener.accept().unwrap();
+        (w, peer)
+    }
+
+    const LARGE: usize = 1024 * 1024;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_pieces_of_a_large_frame_are_read_together() {
+        let (mut w, mut peer) = large_frames();
+        let sender = std::thread::spawn(move || {
+            let mut bytes = (LARGE as u32).to_be_bytes().to_vec();
+            bytes.resize(4 + LARGE, 1);
+            bytes.extend([0, 0, 0, 1, 9]);
+            for piece in bytes.chunks(4096) {
+                peer.write_all(piece).unwrap();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            peer
+        });
+        let (mut sizes, mut waits) = (Vec::new(), 0);
+        while sizes.len() < 2 {
+            w.poller.wait(Some(Duration::from_secs(5))).unwrap();
+            assert!(w.poller.ready().next().is_some(), "no readiness after frames of {sizes:?}");
+            w.transport.on_ready(&w.poller);
+            waits += 1;
+            while let Some(event) = w.transport.next_event() {
+                if let NetEvent::Received { body, .. } = event {
+                    sizes.push(body.len());
+                }
+            }
+        }
+        assert_eq!(sizes, [LARGE, 1]);
+        assert!(waits < 40, "{waits} waits for 258 pieces");
+        drop(sender.join().unwrap());
+    }
+
+    #[test]
+    fn an_end_within_a_large_frame_is_reported_at_once() {
+        let (mut w, mut peer) = large_frames();
+        peer.write_all(&(LARGE as u32).to_be_bytes()).unwrap();
+        peer.write_all(&[1; 1000]).unwrap();
+        // The bytes are read, and more are awaited.
+        w.poller.wait(Some(Duration::from_secs(5))).unwrap();
+        w.transport.on_ready(&w.poller);
+        drop(peer);
+        let of = Some(4 + LARGE);
+        assert_eq!(w.run_to_the_end(), CloseReason::CutShort { got: 1004, of });
     }
 
     #[cfg(target_os = "linux")]

@@ -129,6 +129,17 @@ impl Batch {
         }
     }
 
+    /// [`Batch::decompress`], after [`Batch::verify_crc`] if `check_crc` is set.
+    ///
+    /// # Errors
+    /// Those of the two.
+    pub fn open(&self, check_crc: bool, limit_bytes: usize) -> Result<RecordData, RecordError> {
+        if check_crc {
+            self.verify_crc()?;
+        }
+        self.decompress(limit_bytes)
+    }
+
     fn decompress_batch(&self, limit_bytes: usize) -> Result<RecordData, RecordError> {
         let header = &self.header;
         let body = self.bytes.slice(BATCH_HEADER_LEN.min(self.bytes.len())..);

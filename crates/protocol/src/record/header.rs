@@ -175,14 +175,15 @@ impl BatchHeader {
         self.magic >= 2 && self.attributes & DELETE_HORIZON != 0
     }
 
-    /// Offset of the last record; compaction may have removed the record itself.
+    /// Offset of the last record; compaction may have removed the record itself. The base offset if the header's delta is
+    /// negative, which no intact batch has.
     pub fn last_offset(&self) -> i64 {
-        self.base_offset.wrapping_add(i64::from(self.last_offset_delta))
+        self.base_offset.saturating_add(i64::from(self.last_offset_delta.max(0)))
     }
 
     /// Returns the offset to read at after this batch.
     pub fn next_offset(&self) -> i64 {
-        self.last_offset().wrapping_add(1)
+        self.last_offset().saturating_add(1)
     }
 
     /// Sequence number of the last record, -1 without an idempotent producer. Sequence numbers wrap from `i32::MAX`

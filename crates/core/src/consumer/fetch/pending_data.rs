@@ -75,10 +75,9 @@ impl Aborted {
         }
     }
 
-    /// Returns true if a batch that ends at `last_offset` belongs to an aborted transaction. Must be called in the order of
-    /// offsets.
-    fn covers(&mut self, batch: &Batch, last_offset: i64) -> bool {
-        self.begin(last_offset);
+    /// Returns true if a batch belongs to an aborted transaction. Must be called in the order of offsets.
+    fn covers(&mut self, batch: &Batch) -> bool {
+        self.begin(batch.header().last_offset());
         batch.header().is_transactional() && self.active.contains(&batch.header().producer_id)
     }
 
@@ -320,7 +319,7 @@ impl PendingData {
                 self.advance(&batch);
                 return Turn::Next;
             }
-            Body::Closed => open(&batch, usize::try_from(reserved).unwrap_or(usize::MAX), limits),
+            Body::Closed => batch.open(limits.check_crcs, usize::try_from(reserved).unwrap_or(usize::MAX)),
             Body::Opened(result) => result,
         };
         if let Err(RecordError::Codec(CodecError::LimitExceeded { limit, .. })) = result
@@ -368,8 +367,7 @@ impl PendingData {
                 return;
             }
             let _ = self.next_batch();
-            let last_offset = header.last_offset().max(header.base_offset);
-            let body = match self.is_dropped(&batch, last_offset, limits) {
+            let body = match self.is_dropped(&batch, limits) {
                 Err(error) => Body::Opened(Err(error)),
                 Ok(true) => Body::Dropped,
                 Ok(false) if codec.is_some() => {
@@ -410,14 +408,13 @@ impl PendingData {
         fits: impl Fn(u64) -> bool,
     ) -> Result<Option<u64>, RecordError> {
         let header = batch.header();
-        let last_offset = header.last_offset().max(header.base_offset);
         let from_offset = self.next_offset;
-        if last_offset < from_offset {
+        if header.last_offset() < from_offset {
             return Ok(None);
         }
         let opened = match is_kept {
-            true => open(batch, limits.decompressed_max, limits).map(Some),
-            false => self.unpack(batch, last_offset, limits),
+            true => batch.open(limits.check_crcs, limits.decompressed_max).map(Some),
+            false => self.unpack(batch, limits),
         };
         if let Ok(Some(data)) = &opened {
             let size = data.bytes().len() as u64;
@@ -439,7 +436,7 @@ impl PendingData {
     fn advance(&mut self, batch: &Batch) {
         let header = batch.header();
         // A compacted batch keeps its last offset even if its last records were removed.
-        self.next_offset = header.last_offset().max(header.base_offset).saturating_add(1);
+        self.next_offset = header.next_offset();
         self.leader_epoch = header.partition_leader_epoch;
     }
 
@@ -459,25 +456,18 @@ impl PendingData {
     }
 
     /// Decompresses a batch. Returns `None` for control records and records of an aborted transaction.
-    fn unpack(&mut self, batch: &Batch, last_offset: i64, limits: &Limits) -> Result<Option<RecordData>, RecordError> {
-        if limits.check_crcs {
-            batch.verify_crc()?;
+    fn unpack(&mut self, batch: &Batch, limits: &Limits) -> Result<Option<RecordData>, RecordError> {
+        match self.is_dropped(batch, limits)? {
+            true => Ok(None),
+            false => batch.open(limits.check_crcs, limits.decompressed_max).map(Some),
         }
-        if batch.header().is_control() {
-            self.aborted.on_control(batch, limits.decompressed_max);
-            return Ok(None);
-        }
-        if self.aborted.covers(batch, last_offset) {
-            return Ok(None);
-        }
-        batch.decompress(limits.decompressed_max).map(Some)
     }
 
     /// Returns whether the records of a batch are not delivered. Must be called in the order of offsets. Checks only the
     /// checksum of a control batch.
-    fn is_dropped(&mut self, batch: &Batch, last_offset: i64, limits: &Limits) -> Result<bool, RecordError> {
+    fn is_dropped(&mut self, batch: &Batch, limits: &Limits) -> Result<bool, RecordError> {
         if !batch.header().is_control() {
-            return Ok(self.aborted.covers(batch, last_offset));
+            return Ok(self.aborted.covers(batch));
         }
         if limits.check_crcs {
             batch.verify_crc()?;
@@ -516,12 +506,4 @@ impl PendingData {
             state.queue().push(Event::Records(chunk));
         }
     }
-}
-
-/// Checks and decompresses a batch to at most `limit_bytes`.
-fn open(batch: &Batch, limit_bytes: usize, limits: &Limits) -> Result<RecordData, RecordError> {
-    if limits.check_crcs {
-        batch.verify_crc()?;
-    }
-    batch.decompress(limit_bytes)
 }

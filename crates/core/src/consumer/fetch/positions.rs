@@ -204,8 +204,8 @@ impl Positions {
         self.by_id.insert(id, position);
     }
 
+    /// Removes a position in [`FetchState::Idle`].
     pub(super) fn remove(&mut self, id: u32) -> Option<Position> {
-        self.set_fetch_state(id, FetchState::Idle);
         let position = self.by_id.remove(&id)?;
         if let Some(partitions) = self.by_topic.get_mut(&position.name) {
             partitions.remove(&position.state.partition());

@@ -67,6 +67,18 @@ fn yield_ends_a_wait() {
 }
 
 #[test]
+fn wake_forwarded_ends_a_wait_at_another_queue_after_its_events() {
+    let (q, other) = (Queue::new(), Queue::new());
+    q.push(note("1"));
+    q.wake_forwarded();
+    assert_eq!(q.len(), 1, "a queue without a forward is left alone");
+    q.forward_to(Some(other.clone()));
+    q.wake_forwarded();
+    assert!(other.pop(None).is_some());
+    assert!(other.pop(None).is_none());
+}
+
+#[test]
 fn wake_all_ends_a_wait_whose_reason_is_gone() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let (q, gone) = (Queue::new(), AtomicBool::new(false));
