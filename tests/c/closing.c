@@ -1,6 +1,7 @@
 /* The end of a consumer: close, close by a queue, destroy without close, and the results of later calls. */
 #define _POSIX_C_SOURCE 200809L
 #include "test.h"
+#include "rdkafka_mock.h"
 
 static rd_kafka_t *cluster;
 static char servers[512];
@@ -123,15 +124,26 @@ static void close_queue_does_not_block(void) {
         CHECK_INT(committed("close-queue"), 4);
 }
 
-/* The poll that serves the revocation waits on; the end of the close ends it. */
+static void set_rtt(int rtt_ms) {
+        rd_kafka_mock_cluster_t *brokers = rd_kafka_handle_mock_cluster(cluster);
+
+        for (int id = 1; id <= 3; id++)
+                CHECK_OK(rd_kafka_mock_broker_set_rtt(brokers, id, rtt_ms));
+}
+
+/* The response to LeaveGroup arrives while the application waits for further events: the end of the close ends its poll. */
 static void the_end_of_a_close_ends_a_poll(void) {
         rd_kafka_t *c       = member("close-poll", NULL, 1);
         rd_kafka_queue_t *q = rd_kafka_queue_new(c);
         int64_t begin       = test_now_ms();
 
+        /* Nothing is left to commit, so that no event follows the revocation. */
+        CHECK_OK(rd_kafka_commit(c, NULL, 0));
+        set_rtt(300);
         CHECK(rd_kafka_consumer_close_queue(c, q) == NULL);
         while (!rd_kafka_consumer_closed(c) && test_now_ms() - begin < 60000)
                 rd_kafka_queue_poll_callback(q, 30000);
+        set_rtt(0);
         CHECK_INT(rd_kafka_consumer_closed(c), 1);
         CHECK(test_now_ms() - begin < 15000);
         rd_kafka_queue_destroy(q);

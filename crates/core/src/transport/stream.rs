@@ -44,8 +44,9 @@ pub(super) trait ByteStream: Send {
     /// Passes accepted bytes to the kernel. Returns true when it has taken all of them.
     fn flush(&mut self) -> Result<bool, CloseReason>;
 
-    /// Asks for the next readiness event when this number of bytes can be read. The stream may report it earlier.
-    fn await_bytes(&mut self, bytes: usize);
+    /// Asks for the next readiness event when this number of bytes can be read. A stream that does not know the number on the
+    /// wire ignores it.
+    fn await_bytes(&mut self, _bytes: usize) {}
 
     /// Returns the socket, for registration and options.
     fn socket(&mut self) -> &mut TcpStream;

@@ -609,7 +609,6 @@ mod tests {
             self.buffer.drain(..taken);
             Ok(self.buffer.is_empty())
         }
-        fn await_bytes(&mut self, _: usize) {}
         fn socket(&mut self) -> &mut TcpStream {
             &mut self.socket
         }
@@ -738,7 +737,10 @@ mod tests {
         let (mut sizes, mut waits) = (Vec::new(), 0);
         while sizes.len() < 2 {
             w.poller.wait(Some(Duration::from_secs(5))).unwrap();
-            assert!(w.poller.ready().next().is_some(), "no readiness after frames of {sizes:?}");
+            assert!(
+                w.poller.ready().next().is_some(),
+                "no readiness after frames of {sizes:?}"
+            );
             w.transport.on_ready(&w.poller);
             waits += 1;
             while let Some(event) = w.transport.next_event() {

@@ -69,10 +69,6 @@ impl ByteStream for TlsStream {
         self.session.flush(&mut self.socket).map_err(close_reason)
     }
 
-    fn await_bytes(&mut self, _: usize) {
-        // The number of bytes on the wire is unknown.
-    }
-
     fn socket(&mut self) -> &mut TcpStream {
         &mut self.socket.0
     }

@@ -178,7 +178,8 @@ impl BatchHeader {
     /// Offset of the last record; compaction may have removed the record itself. The base offset if the header's delta is
     /// negative, which no intact batch has.
     pub fn last_offset(&self) -> i64 {
-        self.base_offset.saturating_add(i64::from(self.last_offset_delta.max(0)))
+        self.base_offset
+            .saturating_add(i64::from(self.last_offset_delta.max(0)))
     }
 
     /// Returns the offset to read at after this batch.
