@@ -79,7 +79,8 @@ enum Step {
 /// The state that a heartbeat has sent to the coordinator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SentState {
-    subscription: HeartbeatSubscription,
+    /// `None` if the coordinator may have another one than the member.
+    subscription: Option<HeartbeatSubscription>,
     owned: Partitions,
 }
 
@@ -434,7 +435,7 @@ impl ConsumerMember {
     fn has_changes(&self) -> bool {
         self.heartbeat.acknowledged().is_none_or(|acknowledged| {
             acknowledged.owned != self.owned
-                || !self.subscription_refused && acknowledged.subscription != self.subscription
+                || !self.subscription_refused && acknowledged.subscription.as_ref() != Some(&self.subscription)
         })
     }
 
@@ -527,7 +528,8 @@ impl ConsumerMember {
         let joins = self.phase == Phase::Joining;
         let before = self.heartbeat.acknowledged().filter(|_| !joins);
         let everything = before.is_none();
-        let subscribed = !self.subscription_refused && before.is_none_or(|b| b.subscription != self.subscription);
+        let known = before.and_then(|b| b.subscription.as_ref());
+        let subscribed = !self.subscription_refused && known != Some(&self.subscription);
         let owned = before.is_none_or(|b| b.owned != self.owned);
         let regex = subscribed && version >= ConsumerGroupHeartbeatRequest::REGEX_SINCE;
         let assignor = Some(&ctx.conf.group_remote_assignor).filter(|a| everything && !a.is_empty());
@@ -553,9 +555,11 @@ impl ConsumerMember {
             topic_partitions: owned.then(|| wire_of(&self.owned)),
             ..Default::default()
         };
-        let reported = before.filter(|_| !subscribed).map(|b| &b.subscription);
         let acknowledged = SentState {
-            subscription: reported.unwrap_or(&self.subscription).clone(),
+            subscription: match subscribed {
+                true => Some(self.subscription.clone()),
+                false => known.cloned(),
+            },
             owned: self.owned.clone(),
         };
         (request, acknowledged)
