@@ -736,7 +736,7 @@ mod tests {
         });
         let (mut sizes, mut waits) = (Vec::new(), 0);
         while sizes.len() < 2 {
-            w.poller.wait(Some(Duration::from_secs(5))).unwrap();
+            w.poller.wait(Some(Duration::from_secs(60))).unwrap();
             assert!(
                 w.poller.ready().next().is_some(),
                 "no readiness after frames of {sizes:?}"
