@@ -34,6 +34,8 @@ SESSION_S = 6
 REBALANCE_S = 8
 # Minimum interval of kills: another kill would prolong a rebalance that waits for a killed member.
 KILLS_APART_S = SESSION_S + REBALANCE_S
+# Even a run on a machine that stands still for seconds has so many events.
+EVENTS_MIN = 3
 
 CLASSIC = (f"session.timeout.ms={SESSION_S * 1000}", "heartbeat.interval.ms=1000")
 PROTOCOLS = {
@@ -203,7 +205,7 @@ class Churn:
         self.wait_until(lambda: all(m.held for m in self.present), "every member has partitions")
         self.producer = steady.Run(self.cluster, self.topic, steady.FOREVER, self.per_second, "linger.ms=5")
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while time.monotonic() < end or sum(self.events.values()) < EVENTS_MIN:
             time.sleep(self.chance.uniform(*pause_s))
             event = self.next_event()
             self.events[event] += 1
@@ -229,9 +231,13 @@ class Churn:
         # At least one member remains, which processes the last messages.
         if len(self.present) < 2 or self.chance.random() < missing / 5:
             return "join"
-        if self.kills and time.monotonic() - self.killed > KILLS_APART_S and self.chance.random() < 0.5:
+        if self.kills and time.monotonic() - self.killed > KILLS_APART_S and self.chance.random() < 0.5 and self.any_held():
             return "kill"
         return "leave" if missing < 5 else "join"
+
+    def any_held(self):
+        """Returns false while a rebalance has revoked everything: a member that is killed then may be joining for the first time."""
+        return any(m.held for m in self.present)
 
     def wait_until_processed(self, timeout_s):
         end = time.monotonic() + timeout_s
