@@ -153,11 +153,12 @@ class Member:
 
 
 class Churn:
-    """The group, its producer, and the events during a run."""
+    """The group, its producer, and the events during a run. `standstill_s`: how long the machine may stand still meanwhile."""
 
-    def __init__(self, cluster, protocol, members=20, per_second=1000, seed=0, kills=True):
+    def __init__(self, cluster, protocol, members=20, per_second=1000, seed=0, kills=True, standstill_s=0):
         self.cluster = cluster
         self.kills = kills
+        self.longest_s = SESSION_S + REBALANCE_S + standstill_s
         self.most = members
         self.chance = random.Random(seed)
         self.properties = PROTOCOLS[protocol]
@@ -274,7 +275,7 @@ class Churn:
             stays.sort(key=lambda s: s.begin)
             found += overlaps(stays) + disorders(stays)
         waited, at, partition = self.slowest()
-        if waited > (SESSION_S + REBALANCE_S) * 1000:
+        if waited > self.longest_s * 1000:
             found.append(f"a message of partition {partition} waited {waited} ms:" + self.between(at - waited - 8000, at))
         return found
 

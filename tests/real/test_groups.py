@@ -51,7 +51,7 @@ class Groups(unittest.TestCase):
             with self.subTest(protocol=protocol):
                 # These brokers keep a dead member of the consumer protocol for 45 s.
                 churn = groups.Churn(self.kafka, protocol, members=5, per_second=300, seed=int(time.time()),
-                                     kills=protocol != "consumer")
+                                     kills=protocol != "consumer", standstill_s=8)
                 churn.run(8)
                 found = churn.complaints()
                 self.assertFalse(found, "\n".join([churn.summary(), *found[:20]]))
