@@ -193,7 +193,7 @@ class Programs(OnSasl):
 
 
 class Sessions(OnSasl):
-    """A listener that ends sessions after five seconds, below producers that are not disturbed."""
+    """A listener that ends sessions after eight seconds, below producers that are not disturbed."""
 
     def test_sessions_are_renewed_by_every_mechanism(self):
         runs = {}
