@@ -237,7 +237,7 @@ class Churn:
         return "leave" if missing < 5 else "join"
 
     def any_held(self):
-        """Returns false while a rebalance has revoked everything: a member that is killed then may be joining for the first time."""
+        """Returns false while a rebalance has revoked everything: then any member may be joining for the first time."""
         return any(m.held for m in self.present)
 
     def wait_until_processed(self, timeout_s):
