@@ -335,7 +335,7 @@ PROGRAMS = [
     ("manual", "", manual),
 ]
 REAL = [
-    ("real", "kafka", python_tests("tests/real", timeout_s=1500)),
+    ("real", "kafka", python_tests("tests/real", timeout_s=2700)),
     ("bench", "kafka", python_tests("bench")),
 ]
 # These do not look at the clock.

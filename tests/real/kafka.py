@@ -31,6 +31,7 @@ import ctypes
 import fcntl
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -202,16 +203,25 @@ def _install_cleanup():
             signal.signal(number, _on_signal)
 
 
+# Below the kernel's usual range (32768 and higher), from which other processes get the ports of their connections and
+# listeners: a port of that range may be taken before the broker that it is for binds it, or while the broker is down.
+PORTS = range(10_000, 32_000)
+
+
 def free_ports(count):
     """Returns different free ports."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for s in sockets:
-            s.bind((HOST, 0))
-        return [s.getsockname()[1] for s in sockets]
-    finally:
-        for s in sockets:
-            s.close()
+    found = []
+    for port in random.SystemRandom().sample(PORTS, len(PORTS)):
+        if len(found) == count:
+            return found
+        with socket.socket() as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                s.bind((HOST, port))
+            except OSError:
+                continue
+            found.append(port)
+    raise OSError(f"no {count} free ports from {PORTS.start} to {PORTS.stop}")
 
 
 def kafka_uuid():

@@ -34,7 +34,7 @@ TOKENS = f"{MODULES}.oauthbearer.OAuthBearerLoginModule required;"
 # Mechanisms with a user's name and password.
 PASSWORDS = ("PLAIN", *SCRAM)
 # Sessions of the listener REAUTH end after that time.
-SESSION_MS = 5000
+SESSION_MS = 8000
 
 # Listeners: SASL and SASLSSL have all mechanisms with unsecured tokens; OIDC has signed ones; REAUTH has all mechanisms with
 # signed tokens, and short sessions; PLAINONLY has one mechanism.

@@ -109,6 +109,14 @@ class OnKafka(unittest.TestCase):
         self.kafka.create_topic(name, partitions)
         return name
 
+    def wait_for_changes(self):
+        """Waits until every broker has applied all changes that were made up to now.
+
+        Brokers apply changes in order, and topics first of those that arrive together: the second topic is later than those.
+        """
+        for _ in range(2):
+            self.kafka.create_topic(support.topic_name("admin-later"), 1, replication=1)
+
     def fill(self, topic, count, partition=0):
         support.run("kcat", "-b", self.kafka.bootstrap, "-P", "-t", topic, "-p", partition, stdin=support.lines(count))
 
@@ -229,7 +237,7 @@ class Settings(OnKafka):
         entries = self.does("DescribeConfigs", names)[0]["entries"]
         self.assertEqual({name: before[name]["value"] for name in entries}, {n: e["value"] for n, e in entries.items()})
         self.does("IncrementalAlterConfigs", changed)
-        time.sleep(0.3)
+        self.wait_for_changes()
         rows = self.same_once(lambda rows: True, "DescribeConfigs", names)["rows"]
         return {name: entry["value"] for name, entry in rows[0]["entries"].items()}
 
@@ -244,6 +252,7 @@ class Settings(OnKafka):
         self.does("AlterConfigs", f"topic|{topic}|retention.ms=9999")
         self.same_once(lambda rows: {name for name, entry in rows[0]["entries"].items() if entry["source"] == 1}
                        == {"retention.ms"}, "DescribeConfigs", f"topic|{topic}")
+        self.wait_for_changes()
         text = self.tool("kafka.admin.ConfigCommand", "--describe", "--entity-type", "topics", "--entity-name", topic)
         self.assertIn("retention.ms=9999", text)
         self.assertNotIn("max.message.bytes", text)
@@ -378,6 +387,7 @@ class Security(OnKafka):
         self.check_acls(2, TOPIC, f"{name}-x", MATCH, "", "", ANY, ANY)
         self.check_acls(1, TOPIC, f"{name}-x", LITERAL, "", "", ANY, ANY)
         self.check_acls(2, ANY, name, ANY, "", "", ANY, ANY)
+        self.wait_for_changes()
         text = self.tool("org.apache.kafka.tools.AclCommand", "--list")
         self.assertRegex(text, rf"(?s)name={name}, patternType=PREFIXED\)`:\s+\(principal=User:two, host=10.0.0.1, "
                                "operation=WRITE, permissionType=DENY")
@@ -388,12 +398,12 @@ class Security(OnKafka):
         self.assertEqual(len(row["acls"]), 1)
         self.check_acls(0, TOPIC, f"{name}-x", ANY, "", "", ANY, ANY)
 
-    def login(self, mechanism, user, password):
+    def login(self, mechanism, user, password, timeout_ms=30_000):
         """Returns the error code of a call by a user."""
         own = sasl.by_password(mechanism, user, password)
         session = admin_calls.Ours(self.kafka.bootstrap_of("SASL"), "security.protocol=sasl_plaintext", *own)
         try:
-            return session.call("DescribeCluster", timeout=3000)["code"]
+            return session.call("DescribeCluster", timeout=timeout_ms)["code"]
         finally:
             session.close()
 
@@ -409,14 +419,15 @@ class Security(OnKafka):
                                               "DescribeUserScramCredentials", user, other, f"{user}x")["rows"]
         self.assertEqual((second["credentials"], unknown["code"]), ([[SHA_512, 5000]], NO_SUCH_USER))
         self.assertIn(user, [row["user"] for row in self.same("DescribeUserScramCredentials")["rows"]])
+        self.wait_for_changes()
         self.assertEqual(self.login("SCRAM-SHA-256", user, "first secret"), 0)
         self.assertEqual(self.login("SCRAM-SHA-512", user, "other secret"), 0)
-        self.assertNotEqual(self.login("SCRAM-SHA-256", user, "other secret"), 0)
+        self.assertNotEqual(self.login("SCRAM-SHA-256", user, "other secret", timeout_ms=3000), 0)
         self.does("AlterUserScramCredentials", f"{user}|{SHA_256}")
-        time.sleep(0.5)
+        self.wait_for_changes()
         (row,) = self.same("DescribeUserScramCredentials", user)["rows"]
         self.assertEqual(row["credentials"], [[SHA_512, 8192]])
-        self.assertNotEqual(self.login("SCRAM-SHA-256", user, "first secret"), 0)
+        self.assertNotEqual(self.login("SCRAM-SHA-256", user, "first secret", timeout_ms=3000), 0)
 
     def test_errors_of_a_user_without_rights(self):
         user, secret, topic, group = "limited", "secret", self.topic("denied"), support.topic_name("admin-denied")
@@ -426,7 +437,7 @@ class Security(OnKafka):
                   for kind, name in ((TOPIC, "*"), (GROUP, "*"), (CLUSTER, "kafka-cluster"))]
         self.does("CreateAcls", *denied)
         self.addCleanup(self.does, "DeleteAcls", f"{ANY}||{ANY}|User:{user}||{ANY}|{ANY}")
-        time.sleep(0.5)
+        self.wait_for_changes()
         address = self.kafka.bootstrap_of("SASL")
         ours = admin_calls.Ours(address, "security.protocol=sasl_plaintext", *sasl.by_password("SCRAM-SHA-256", user, secret))
         try:

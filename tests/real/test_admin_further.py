@@ -3,7 +3,6 @@
 import base64
 import json
 import subprocess
-import time
 import unittest
 
 import admin_calls
@@ -104,6 +103,7 @@ class Cluster(OnKafka):
         self.assertEqual(row["quotas"], {"producer_byte_rate": 1000, "request_percentage": 50.25})
         (row,) = self.same_once(lambda rows: len(rows) == 1, "DescribeClientQuotas", "user=", "client-id=")["rows"]
         self.assertEqual(row["quotas"], {"producer_byte_rate": 7})
+        self.wait_for_changes()
         text = self.tool("kafka.admin.ConfigCommand", "--describe", "--entity-type", "users", "--entity-name", user)
         self.assertIn("consumer_byte_rate=5.0", text)
         self.does("AlterClientQuotas", f"{pair}|request_percentage=", f"user={user}|consumer_byte_rate=")
@@ -130,7 +130,7 @@ class Cluster(OnKafka):
         self.does("IncrementalAlterConfigs", f"broker|2|={rate}=1", client=self.plain)
         self.addCleanup(self.does, "IncrementalAlterConfigs", f"broker|2|-{rate}=", client=self.plain)
         # Brokers do not describe this setting.
-        time.sleep(1)
+        self.wait_for_changes()
         self.does("AlterPartitionReassignments", f"{topic}|0|2.1")
         (row,) = self.same("ListPartitionReassignments", f"{topic}|0")["rows"]
         self.assertEqual((row["adding"], row["removing"]), ([1], [3]))
@@ -506,8 +506,7 @@ class Tokens(OnKafka):
         entry = f"{USER_RESOURCE}|{owner}|{test_admin.LITERAL}|{other}|*|{CREATE_TOKENS}"
         self.does("CreateAcls", f"{entry}|{test_admin.DENY}", client=self.open_java)
         self.addCleanup(self.does, "DeleteAcls", f"{entry}|{test_admin.DENY}", client=self.open_java)
-        # Until all brokers have the entry.
-        time.sleep(0.5)
+        self.wait_for_changes()
         calls = {
             ("RenewDelegationToken", f"{hmac}|1000"): (self.stranger, stranger, TOKEN_OWNER_MISMATCH),
             ("ExpireDelegationToken", f"{hmac}|-1"): (self.stranger, stranger, TOKEN_OWNER_MISMATCH),

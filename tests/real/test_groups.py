@@ -36,18 +36,22 @@ class Groups(unittest.TestCase):
         # "COORDINATOR (ID)" is one column's name and its value has two words, too.
         return [dict(zip(lines[head], words)) for words in lines[head + 1:]]
 
-    def wait_for(self, what, condition, timeout_s=30):
+    def wait_for(self, what, condition, timeout_s=60):
         end = time.monotonic() + timeout_s
         while not condition():
             self.assertLess(time.monotonic(), end, what)
             time.sleep(0.1)
+
+    def wait_until_committed(self, group):
+        """Waits until Kafka's tool has a lag of 0 everywhere: the last commits may still be under way."""
+        self.wait_for("all is committed", lambda: {row["LAG"] for row in self.describe(group)} == {"0"})
 
     def test_members_come_and_go(self):
         for protocol in ("range", "consumer"):
             with self.subTest(protocol=protocol):
                 # These brokers keep a dead member of the consumer protocol for 45 s.
                 churn = groups.Churn(self.kafka, protocol, members=5, per_second=300, seed=int(time.time()),
-                                     kills=protocol != "consumer")
+                                     kills=protocol != "consumer", standstill_s=8)
                 churn.run(8)
                 found = churn.complaints()
                 self.assertFalse(found, "\n".join([churn.summary(), *found[:20]]))
@@ -61,7 +65,7 @@ class Groups(unittest.TestCase):
         try:
             self.wait_for("all is processed", lambda: sum(len(m.messages) for m in members) >= 400)
             self.wait_for("two partitions each", lambda: [len(m.held) for m in members] == [2, 2])
-            time.sleep(0.5)  # the last commits
+            self.wait_until_committed(group)
             rows = self.describe(group)
             self.assertEqual(sorted(row["PARTITION"] for row in rows), ["0", "1", "2", "3"])
             for row in rows:
@@ -103,7 +107,7 @@ class Groups(unittest.TestCase):
             join("group.protocol=consumer", "client.id=member-2", "group.remote.assignor=range")
             self.wait_for("two partitions each", lambda: shares() == [2, 2, 2])
             self.wait_for("all is processed", lambda: sum(len(m.messages) for m in members) >= 600)
-            time.sleep(0.5)  # the last commits
+            self.wait_until_committed(group)
             [state] = self.describe(group, "--state")
             self.assertIn("Stable", state.values())
             seen = self.describe(group, "--members")
@@ -162,6 +166,8 @@ class Groups(unittest.TestCase):
         member = groups.Member(0, self.kafka, group, topic, groups.PROTOCOLS["range"])
         try:
             self.wait_for("the member is alone", lambda: len(member.held) == 4)
+            # What is not committed before kcat joins, kcat may read.
+            self.wait_for("all is committed", lambda: sum(stay.commits[-1][1] for stay in member.stays if stay.commits) == 400)
             out, err = support.run("kcat", "-b", self.kafka.bootstrap, "-G", group, "-X", "auto.offset.reset=earliest",
                                    "-X", "session.timeout.ms=6000", "-e", topic, "-f", "%p %o\n", timeout_s=60)
             self.assertIsNotNone(re.search(r"Group \S+ rebalanced.*: assigned: ", err.decode()), err)

@@ -18,8 +18,8 @@ import support
 from steady import Run
 
 COUNT = 500
-# Long enough for several attempts to connect.
-ERRORS_S = 4
+# Long enough for several attempts to connect, by all clients at once and beside brokers that pause.
+ERRORS_S = 10
 # Longer than two sessions of the listener REAUTH.
 REAUTH_S = 2.2 * sasl.SESSION_MS / 1000
 REAUTH_PER_S = 200
@@ -176,7 +176,8 @@ class Programs(OnSasl):
         outputs = {mode: process.communicate(timeout=60) for mode, process in started.items()}
         for mode, (out, err) in outputs.items():
             with self.subTest(mode=mode):
-                self.assertEqual(out, f"delivered {count} refreshed 2\n", err)
+                # A third time when a pause of the machine has prolonged the run.
+                self.assertRegex(out, rf"^delivered {count} refreshed [23]\n$", err)
                 self.assertEqual(err, "")
 
     def test_messages_wait_until_the_password_is_set(self):
@@ -192,7 +193,7 @@ class Programs(OnSasl):
 
 
 class Sessions(OnSasl):
-    """A listener that ends sessions after five seconds, below producers that are not disturbed."""
+    """A listener that ends sessions after eight seconds, below producers that are not disturbed."""
 
     def test_sessions_are_renewed_by_every_mechanism(self):
         runs = {}
@@ -411,7 +412,7 @@ class OldBrokers(unittest.TestCase):
         rows = kcat(brokers, own, "-C", "-t", topic, "-e", "-q", "-o", "beginning")
         self.assertEqual(sorted(rows.splitlines()), sorted(sent.splitlines()))
         wrong = ["security.protocol=sasl_plaintext", *sasl.by_password(mechanism, password="wrong secret")]
-        out, _ = support.run(support.compiled(PROGRAM), brokers, 2, *wrong)
+        out, _ = support.run(support.compiled(PROGRAM), brokers, 5, *wrong)
         errors = [line for line in out.decode().splitlines() if line.startswith("error _AUTHENTICATION")]
         self.assertEqual(len(errors), 1, shown(out.decode()))
         if generations.numbers(version) < (1,):

@@ -15,8 +15,8 @@ import tls
 from steady import Run
 
 COUNT = 2_000
-# Long enough for several attempts to connect.
-ERRORS_S = 3
+# Long enough for several attempts to connect, by all clients at once and beside a broker that pauses.
+ERRORS_S = 10
 PROGRAM = "tests/real/connection_errors.c"
 
 

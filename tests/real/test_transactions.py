@@ -65,6 +65,11 @@ class OwnTransactions(unittest.TestCase):
         return support.start(support.compiled("tests/real/transactional_producer.c"), self.kafka.bootstrap, topic,
                              f"{topic}-id", rounds, *settings, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
+    def state(self, name):
+        """Returns the description of a transaction by Kafka's tool."""
+        return kafka.tool("org.apache.kafka.tools.TransactionsCommand", "--bootstrap-server", self.kafka.bootstrap,
+                          "describe", "--transactional-id", name).decode()
+
     def read(self, topic, isolation):
         out = kafka.tool("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", self.kafka.bootstrap,
                          "--topic", topic, "--from-beginning", "--timeout-ms", "10000",
@@ -102,7 +107,10 @@ class OwnTransactions(unittest.TestCase):
         late = self.producer(topic, 0, "transaction.timeout.ms=2000")
         self.assertEqual(late.stdout.readline(), "begun\n")
         # The coordinator looks every 10 s.
-        time.sleep(14)
+        end = time.monotonic() + 60
+        while "CompleteAbort" not in (state := self.state(f"{topic}-id")):
+            self.assertLess(time.monotonic(), end, state)
+            time.sleep(0.5)
         said, _ = late.communicate("go\n", timeout=60)
         self.assertEqual(said, "INVALID_TXN_STATE 0\nwent on\n")
         self.assertEqual(self.read(topic, "read_committed"), ["after-0"])

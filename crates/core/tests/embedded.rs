@@ -106,7 +106,7 @@ fn metadata_from_a_closed_port_fails_in_time() {
     let error = p
         .metadata(MetadataScope::AllTopics, Some(Duration::from_millis(500)))
         .unwrap_err();
-    assert!(began.elapsed() < Duration::from_secs(5));
+    assert!(began.elapsed() < Duration::from_secs(20));
     assert!(
         matches!(error.code, ErrorCode::L_TRANSPORT | ErrorCode::L_TIMED_OUT),
         "{error}"
