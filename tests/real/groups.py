@@ -34,7 +34,7 @@ SESSION_S = 6
 REBALANCE_S = 8
 # Minimum interval of kills: another kill would prolong a rebalance that waits for a killed member.
 KILLS_APART_S = SESSION_S + REBALANCE_S
-# Even a run on a machine that stands still for seconds has so many events.
+# Minimum number of events of a run, also on a machine that pauses for seconds.
 EVENTS_MIN = 3
 
 CLASSIC = (f"session.timeout.ms={SESSION_S * 1000}", "heartbeat.interval.ms=1000")
@@ -153,12 +153,12 @@ class Member:
 
 
 class Churn:
-    """The group, its producer, and the events during a run. `standstill_s`: how long the machine may stand still meanwhile."""
+    """The group, its producer, and the events during a run. `pause_max_s`: the longest pause of the machine."""
 
-    def __init__(self, cluster, protocol, members=20, per_second=1000, seed=0, kills=True, standstill_s=0):
+    def __init__(self, cluster, protocol, members=20, per_second=1000, seed=0, kills=True, pause_max_s=0):
         self.cluster = cluster
         self.kills = kills
-        self.longest_s = SESSION_S + REBALANCE_S + standstill_s
+        self.longest_s = SESSION_S + REBALANCE_S + pause_max_s
         self.most = members
         self.chance = random.Random(seed)
         self.properties = PROTOCOLS[protocol]

@@ -96,7 +96,7 @@ def disorder(rows):
 def complaints(cluster, topic, run, idempotent=False):
     """Waits for the producer's end; returns what is wrong, as texts: nothing may fail or be lost.
 
-    What an idempotent producer wrote is there once, in the order of production in each partition.
+    Records of an idempotent producer are there once, in the order of production in each partition.
     """
     status = run.finish()
     found = []

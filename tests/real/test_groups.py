@@ -51,7 +51,7 @@ class Groups(unittest.TestCase):
             with self.subTest(protocol=protocol):
                 # These brokers keep a dead member of the consumer protocol for 45 s.
                 churn = groups.Churn(self.kafka, protocol, members=5, per_second=300, seed=int(time.time()),
-                                     kills=protocol != "consumer", standstill_s=8)
+                                     kills=protocol != "consumer", pause_max_s=8)
                 churn.run(8)
                 found = churn.complaints()
                 self.assertFalse(found, "\n".join([churn.summary(), *found[:20]]))
@@ -166,7 +166,7 @@ class Groups(unittest.TestCase):
         member = groups.Member(0, self.kafka, group, topic, groups.PROTOCOLS["range"])
         try:
             self.wait_for("the member is alone", lambda: len(member.held) == 4)
-            # What is not committed before kcat joins, kcat may read.
+            # kcat may read records that are not committed when it joins.
             self.wait_for("all is committed", lambda: sum(stay.commits[-1][1] for stay in member.stays if stay.commits) == 400)
             out, err = support.run("kcat", "-b", self.kafka.bootstrap, "-G", group, "-X", "auto.offset.reset=earliest",
                                    "-X", "session.timeout.ms=6000", "-e", topic, "-f", "%p %o\n", timeout_s=60)
