@@ -56,7 +56,7 @@ static void poll_returns_after_its_timeout(void) {
         rk = test_client(RD_KAFKA_PRODUCER, conf);
         start = test_now_ms();
         CHECK_INT(rd_kafka_poll(rk, 0), 0);
-        CHECK(test_now_ms() - start < 100);
+        CHECK(test_now_ms() - start < 1000);
         start = test_now_ms();
         CHECK_INT(rd_kafka_poll(rk, 200), 0);
         CHECK(test_now_ms() - start >= 180);

@@ -92,17 +92,17 @@ static void brokers_errors_have_delays_and_are_counted(void) {
 
         CHECK_INT(left(&m, 1, PRODUCE), 0);
         CHECK_OK(rd_kafka_mock_broker_push_request_error_rtts(
-            m.cluster, 1, PRODUCE, 3, RD_KAFKA_RESP_ERR_NO_ERROR, 900,
-            RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, 700, RD_KAFKA_RESP_ERR_NO_ERROR, 0));
+            m.cluster, 1, PRODUCE, 3, RD_KAFKA_RESP_ERR_NO_ERROR, 1500,
+            RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS, 1200, RD_KAFKA_RESP_ERR_NO_ERROR, 0));
         CHECK_INT(left(&m, 1, PRODUCE), 3);
         CHECK_INT(left(&m, 1, FETCH), 0);
         CHECK_OK(mock_produce(rk, "t", 0, &elapsed_ms));
-        CHECK(elapsed_ms >= 900 && elapsed_ms < 5000);
+        CHECK(elapsed_ms >= 1500 && elapsed_ms < 6000);
         CHECK_INT(left(&m, 1, PRODUCE), 2);
         CHECK_ERR(mock_produce(rk, "t", 0, &elapsed_ms), RD_KAFKA_RESP_ERR_INVALID_REQUIRED_ACKS);
-        CHECK(elapsed_ms >= 700 && elapsed_ms < 5000);
+        CHECK(elapsed_ms >= 1200 && elapsed_ms < 6000);
         CHECK_OK(mock_produce(rk, "t", 0, &elapsed_ms));
-        CHECK(elapsed_ms < 700);
+        CHECK(elapsed_ms < 1200);
         CHECK_INT(left(&m, 1, PRODUCE), 0);
         end(m, rk);
 }
