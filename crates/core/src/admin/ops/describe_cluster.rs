@@ -7,7 +7,7 @@ use ottla_protocol::{ApiKey, DecodeError};
 use super::acl_operation::{AclOperation, authorized_operations};
 use crate::admin::node::Node;
 use crate::admin::operation::{Answer, Keys, Operation, Options, Rows, To, Verdict, Verdicts, row_of};
-use crate::error::Error;
+use crate::error::{Error, ErrorCode};
 use crate::request::{Target, unsupported};
 
 /// The cluster.
@@ -82,11 +82,19 @@ impl Operation for DescribeCluster {
                 Verdict::Done(of_nodes(response.cluster_id, response.controller_id, nodes, operations))
             }
         };
-        Ok(vec![((), verdict)])
+        Ok(vec![((), once_brokers_are_known(verdict))])
     }
 
     fn finish(&self, rows: Rows<Self>) -> Result<ClusterDescription, Error> {
         row_of(&rows, &())
+    }
+}
+
+/// A broker that has just started does not know the brokers of the cluster yet, itself included: the call is repeated.
+fn once_brokers_are_known(verdict: Verdict<(), ClusterDescription>) -> Verdict<(), ClusterDescription> {
+    match verdict {
+        Verdict::Done(cluster) if cluster.nodes.is_empty() => Verdict::Retry(ErrorCode::BROKER_NOT_AVAILABLE.into()),
+        verdict => verdict,
     }
 }
 
@@ -117,7 +125,6 @@ mod tests {
     use ottla_mock::{BrokerId, ErrorCode as BrokerError};
 
     use super::*;
-    use crate::error::ErrorCode;
     use crate::test_kit::{World, with_operations, within_ms};
 
     #[test]
@@ -146,6 +153,20 @@ mod tests {
             assert!(cluster.authorized_operations.is_none());
         }
         assert_eq!(w.count(ApiKey::DESCRIBE_CLUSTER), 2);
+    }
+
+    #[test]
+    fn a_broker_that_knows_no_brokers_is_asked_again() {
+        let mut w = World::producer(&[], &[]);
+        w.hold(ApiKey::DESCRIBE_CLUSTER);
+        let reply = w.begin_admin(DescribeCluster, within_ms(5000));
+        w.run_ms(10);
+        let (arrival, _) = w.expect::<DescribeClusterRequest>();
+        w.answer(&arrival, &DescribeClusterResponse::default());
+        w.release(ApiKey::DESCRIBE_CLUSTER);
+        w.run_ms(1000);
+        let cluster = reply.try_take().unwrap().unwrap();
+        assert_eq!(cluster.nodes.len(), 3);
     }
 
     #[test]
