@@ -111,7 +111,7 @@ static void describe_log_dirs(void) {
 
         /* A broker that does not exist has its own error. */
         rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(cluster, RD_KAFKA_ADMIN_OP_DESCRIBELOGDIRS);
-        CHECK_OK(rd_kafka_AdminOptions_set_request_timeout(options, 1000, NULL, 0));
+        CHECK_OK(rd_kafka_AdminOptions_set_request_timeout(options, 4000, NULL, 0));
         rd_kafka_DescribeLogDirs(cluster, ids, 3, NULL, options, queue);
         rd_kafka_AdminOptions_destroy(options);
         event   = good(LOG_DIRS);
@@ -431,7 +431,7 @@ static void reassignments(void) {
 
         /* Another number of replicas is refused on demand. */
         CHECK(!rd_kafka_AdminOptions_set_allow_replication_factor_change(options, 0));
-        CHECK_OK(rd_kafka_AdminOptions_set_operation_timeout(options, 5000, NULL, 0));
+        CHECK_OK(rd_kafka_AdminOptions_set_operation_timeout(options, 20000, NULL, 0));
         r = rd_kafka_PartitionReassignment_new("one", 0, two, 2, NULL, 0);
         rd_kafka_AlterPartitionReassignments(cluster, &r, 1, options, queue);
         event   = good(REASSIGNED);

@@ -60,7 +60,7 @@ static void poll_returns_after_its_timeout(void) {
         start = test_now_ms();
         CHECK_INT(rd_kafka_poll(rk, 200), 0);
         CHECK(test_now_ms() - start >= 180);
-        CHECK(test_now_ms() - start < 2000);
+        CHECK(test_now_ms() - start < 10000);
         CHECK_OK(rd_kafka_flush(rk, 0));
         rd_kafka_destroy(rk);
 }

@@ -150,12 +150,13 @@ static void revocation_requires_incremental_unassign(void) {
                 const char *group = strategies[i] ? "classic" : "consumer";
                 rd_kafka_t *a     = member(group, strategies[i], &of_a);
                 rd_kafka_t *b     = member(group, strategies[i], &of_b);
-                int64_t until     = test_now_ms() + 15000;
+                int64_t until;
 
                 CHECK_OK(subscribe(a, "shared"));
                 settle(a, 4, NULL, 0);
                 CHECK_OK(subscribe(b, "shared"));
                 settle(a, 2, b, 2);
+                until = test_now_ms() + 15000;
                 while (of_a.open && test_now_ms() < until)
                         settle(a, 2, b, 2);
                 CHECK_INT(of_a.open, 0);

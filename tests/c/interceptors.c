@@ -437,6 +437,9 @@ static void producer_interceptors_are_called(void) {
         CHECK_STR(seen.header, "on");
 
         CHECK_INT(seen.thread_starts[RD_KAFKA_THREAD_MAIN], 1);
+        /* The background thread had nothing to do so far. */
+        for (i = 0; !look().thread_starts[RD_KAFKA_THREAD_BACKGROUND] && i < 2000; i++)
+                test_sleep_ms(5);
         CHECK_INT(look().thread_starts[RD_KAFKA_THREAD_BACKGROUND], 1);
         CHECK_INT(look().thread_exits[RD_KAFKA_THREAD_MAIN], 0);
         CHECK(look().up >= 2);

@@ -205,7 +205,7 @@ static void list_groups_obeys_its_timeout(void) {
         rk = test_client(RD_KAFKA_PRODUCER, conf);
         CHECK_ERR(rd_kafka_list_groups(rk, NULL, &l, 300), RD_KAFKA_RESP_ERR__TIMED_OUT);
         CHECK(l == NULL);
-        CHECK(test_now_ms() - start < 3000);
+        CHECK(test_now_ms() - start < 10000);
         rd_kafka_destroy(rk);
 }
 

@@ -131,6 +131,9 @@ static void outage_is_logged_once(void) {
         rd_kafka_conf_set_error_cb(conf, on_error);
         rd_kafka_conf_set_opaque(conf, seen);
         rk    = test_client(RD_KAFKA_PRODUCER, conf);
+        until = test_now_ms() + 20000;
+        while (seen[2] < 2 && test_now_ms() < until)
+                rd_kafka_poll(rk, 20);
         until = test_now_ms() + 700;
         while (test_now_ms() < until)
                 rd_kafka_poll(rk, 20);

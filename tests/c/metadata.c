@@ -91,9 +91,10 @@ static void ids_are_known_when_a_metadata_call_has_returned(void) {
                 const struct rd_kafka_metadata *md;
                 rd_kafka_t *rk;
                 char *id;
-                test_set(conf, "bootstrap.servers", servers);
+                /* Without a broker nothing can be known yet, however long the thread is paused here. */
                 rk = test_client(RD_KAFKA_PRODUCER, conf);
                 CHECK(rd_kafka_clusterid(rk, 0) == NULL);
+                CHECK_INT(rd_kafka_brokers_add(rk, servers), 3);
                 REQUIRE(CHECK_OK(rd_kafka_metadata(rk, 0, NULL, &md, 10000)));
                 id = rd_kafka_clusterid(rk, 0);
                 CHECK(id != NULL);
@@ -117,11 +118,11 @@ static void metadata_times_out_without_broker(void) {
         err = rd_kafka_metadata(rk, 1, NULL, &md, 500);
         took = test_now_ms() - start;
         CHECK(err == RD_KAFKA_RESP_ERR__TRANSPORT || err == RD_KAFKA_RESP_ERR__TIMED_OUT);
-        CHECK(took < 3000);
+        CHECK(took < 10000);
         start = test_now_ms();
         CHECK(rd_kafka_clusterid(rk, 200) == NULL);
         CHECK_INT(rd_kafka_controllerid(rk, 200), -1);
-        CHECK(test_now_ms() - start < 3000);
+        CHECK(test_now_ms() - start < 10000);
         rd_kafka_destroy(rk);
 }
 

@@ -96,8 +96,9 @@ static void client_pushes_the_requested_metrics(void) {
         /* Without a requested metric there is no push. */
         CHECK_OK(rd_kafka_mock_telemetry_set_requested_metrics(m.cluster, NULL, 0));
         rk = mock_producer(&m, NULL);
-        rd_kafka_mock_clear_requests(m.cluster);
+        /* Meanwhile the cluster reads what the other client has sent at its end. */
         CHECK_OK(mock_produce(rk, "t", 0, NULL));
+        rd_kafka_mock_clear_requests(m.cluster);
         CHECK(mock_wait_requests(&m, rk, GET_TELEMETRY_SUBSCRIPTIONS, -1, 2));
         CHECK_INT(mock_requests(&m, PUSH_TELEMETRY, -1), 0);
         rd_kafka_destroy(rk);

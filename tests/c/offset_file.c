@@ -121,7 +121,7 @@ static void stored_offset_does_not_go_back(void) {
 
         CHECK_INT(rd_kafka_consume_start(rkt, 0, RD_KAFKA_OFFSET_STORED), 0);
         CHECK_INT(take(rkt, 1), 12);
-        CHECK_OK(rd_kafka_seek(rkt, 0, 3, 1000));
+        CHECK_OK(rd_kafka_seek(rkt, 0, 3, 10000));
         CHECK_INT(take(rkt, 2), 3);
         rd_kafka_topic_destroy(rkt);
         rd_kafka_destroy(c);

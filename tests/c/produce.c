@@ -344,6 +344,7 @@ static void partitioners_agree_with_their_names(void) {
 static void a_paused_partition_waits(void) {
         rd_kafka_topic_t *rkt = rd_kafka_topic_new(producer, "paused", NULL);
         rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(3);
+        int64_t until = test_now_ms() + 20000;
 
         reset();
         CHECK_INT(test_produce(producer, "paused", 0, 0, 1), 0);
@@ -356,6 +357,8 @@ static void a_paused_partition_waits(void) {
         CHECK_INT(list->elems[2].err, RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION);
         CHECK_INT(rd_kafka_produce(rkt, 0, RD_KAFKA_MSG_F_COPY, "a", 1, NULL, 0, NULL), 0);
         CHECK_INT(rd_kafka_produce(rkt, 1, RD_KAFKA_MSG_F_COPY, "b", 1, NULL, 0, NULL), 0);
+        while (dr.cnt < 2 && test_now_ms() < until)
+                rd_kafka_poll(producer, 100);
         CHECK_INT(rd_kafka_flush(producer, 300), RD_KAFKA_RESP_ERR__TIMED_OUT);
         CHECK_INT(dr.cnt, 2);
         CHECK_INT(rd_kafka_resume_partitions(producer, list), 0);

@@ -39,6 +39,16 @@ static int produce(int32_t partition, int flags, void *value, size_t len) {
         return rd_kafka_produce(topic, partition, flags, value, len, NULL, 0, NULL);
 }
 
+/* Lets the client refresh its metadata now: a partition is refused at once only while metadata that lacks it is
+ * less than a second old. Older metadata is refreshed for a message of such a partition. */
+static void refresh(void) {
+        int64_t until = test_now_ms() + 20000;
+        while (produce(99, RD_KAFKA_MSG_F_COPY, "x", 1) && test_now_ms() < until)
+                test_sleep_ms(20);
+        CHECK_OK(rd_kafka_flush(producer, 10000));
+        reset();
+}
+
 /* The call failed so: its result, rd_kafka_last_error() and errno. */
 static void refused(int result, rd_kafka_resp_err_t err, int number) {
         CHECK_INT(result, -1);
@@ -50,10 +60,7 @@ static void produce_error_codes(void) {
         int32_t absent[] = {4, 99, -2};
         size_t i;
 
-        /* Metadata older than a second is refreshed first. */
-        (void)produce(99, RD_KAFKA_MSG_F_COPY, "x", 1);
-        CHECK_OK(rd_kafka_flush(producer, 10000));
-        reset();
+        refresh();
         for (i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
                 refused(produce(absent[i], RD_KAFKA_MSG_F_COPY, "x", 1),
                         RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, ESRCH);
@@ -85,7 +92,7 @@ static void rejected_payload_stays_the_callers(void) {
         rd_kafka_message_t messages[2];
         int i;
 
-        reset();
+        refresh();
         CHECK_INT(produce(99, RD_KAFKA_MSG_F_FREE, value, 4), -1);
         CHECK_ERR(rd_kafka_producev(producer, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(99),
                                     RD_KAFKA_V_VALUE(value, 4), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_FREE),
@@ -103,7 +110,7 @@ static void rejected_payload_stays_the_callers(void) {
         CHECK_STR(value, "mine");
         free(value);
         CHECK_INT(produce(0, RD_KAFKA_MSG_F_FREE, strdup("given"), 5), 0);
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK_INT(dr.cnt, 2);
         CHECK_INT(dr.failed, 0);
 }
@@ -113,14 +120,14 @@ static void unowned_payload_is_returned_in_the_report(void) {
 
         reset();
         CHECK_INT(produce(0, 0, small, 4), 0);
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK(dr.last.payload == small);
         CHECK_INT(produce(0, 0, large, 500000), 0);
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK(dr.last.payload == large);
         CHECK_INT(produce(0, RD_KAFKA_MSG_F_COPY, small, 4), 0);
         memcpy(small, "gone", 4);
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK_STR(dr.payload, "lent");
 }
 
@@ -129,12 +136,12 @@ static void last_argument_of_a_kind_wins(void) {
         CHECK_OK(rd_kafka_producev(producer, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_TOPIC("other"),
                                    RD_KAFKA_V_PARTITION(1), RD_KAFKA_V_PARTITION(0), RD_KAFKA_V_VALUE("a", 1),
                                    RD_KAFKA_V_VALUE("bcd", 3), RD_KAFKA_V_END));
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK_STR(rd_kafka_topic_name(dr.last.rkt), "other");
         CHECK_INT(dr.last.partition, 0);
         CHECK_STR(dr.payload, "bcd");
         CHECK_OK(rd_kafka_producev(producer, RD_KAFKA_V_TOPIC("other"), RD_KAFKA_V_RKT(topic), RD_KAFKA_V_END));
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK_STR(rd_kafka_topic_name(dr.last.rkt), "arguments");
         CHECK(dr.last.payload == NULL && dr.last.key == NULL);
 }
@@ -142,7 +149,7 @@ static void last_argument_of_a_kind_wins(void) {
 static void headers_are_owned_only_after_success(void) {
         rd_kafka_headers_t *headers = rd_kafka_headers_new(2);
 
-        reset();
+        refresh();
         CHECK_OK(rd_kafka_header_add(headers, "a", -1, "1", -1));
         CHECK_OK(rd_kafka_header_add(headers, "b", -1, NULL, 0));
         CHECK_ERR(rd_kafka_producev(producer, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_HEADER("c", "x", 1),
@@ -159,11 +166,11 @@ static void headers_are_owned_only_after_success(void) {
                   RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
         CHECK_INT(rd_kafka_header_cnt(headers), 2);
         CHECK_OK(rd_kafka_producev(producer, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END));
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK_INT(dr.header_cnt, 2);
         CHECK_OK(rd_kafka_producev(producer, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_HEADERS(NULL),
                                    RD_KAFKA_V_HEADER("", NULL, -1), RD_KAFKA_V_END));
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK_INT(dr.header_cnt, 1);
         CHECK_INT(dr.failed, 0);
 }
@@ -184,7 +191,7 @@ static void arrays_are_checked_like_argument_lists(void) {
         rd_kafka_vu_t vus[3];
         int fatal = 1;
 
-        reset();
+        refresh();
         memset(vus, 0, sizeof(vus));
         CHECK_ERR(by_array(vus, 0, NULL), RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(by_array(NULL, 0, NULL), RD_KAFKA_RESP_ERR__INVALID_ARG);
@@ -203,7 +210,7 @@ static void arrays_are_checked_like_argument_lists(void) {
         CHECK_ERR(by_array(vus, 3, NULL), RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE);
         vus[2].u.mem.size = 3;
         CHECK_OK(by_array(vus, 3, NULL));
-        rd_kafka_flush(producer, 1000);
+        rd_kafka_flush(producer, 10000);
         CHECK_INT(dr.cnt, 1);
         CHECK_INT(dr.last.partition, 2);
         CHECK_INT(dr.last.len, 3);

@@ -41,7 +41,7 @@ static void empty_poll_returns_after_its_timeout(void) {
         int64_t start = test_now_ms(), took;
         CHECK(rd_kafka_queue_poll(q, 200) == NULL);
         took = test_now_ms() - start;
-        if (!CHECK(took >= 180 && took < 2000))
+        if (!CHECK(took >= 180 && took < 10000))
                 printf("# %" PRId64 " ms\n", took);
         rd_kafka_queue_destroy(q);
 }

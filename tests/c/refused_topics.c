@@ -57,7 +57,7 @@ static void subscription_with_invalid_topic(void) {
                         struct seen seen = {0};
                         char group[32];
                         rd_kafka_t *c;
-                        int64_t until = test_now_ms() + 10000;
+                        int64_t until = test_now_ms() + 20000;
                         snprintf(group, sizeof(group), "refused-%d-%d", i, j);
                         c = member(group, protocols[i]);
                         CHECK_OK(subscribe(c, names[j], "good"));
@@ -81,7 +81,7 @@ static void assignment_and_simple_consumer_with_invalid_topic(void) {
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(2);
         rd_kafka_topic_t *rkt;
         struct seen seen = {0}, simple = {0};
-        int64_t until = test_now_ms() + 10000;
+        int64_t until = test_now_ms() + 20000;
 
         rd_kafka_topic_partition_list_add(l, "#!$", 0)->offset  = 0;
         rd_kafka_topic_partition_list_add(l, "good", 0)->offset = 0;

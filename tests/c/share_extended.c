@@ -15,18 +15,18 @@ static void renewed_locks(void) {
         int i;
 
         share_topic(&m, "renew", 1, 3);
-        rd_kafka_mock_sharegroup_set_record_lock_duration(m.cluster, 1000);
+        rd_kafka_mock_sharegroup_set_record_lock_duration(m.cluster, 3000);
         rkshare = share_consumer(share_conf(&m, "renew", "explicit"), "renew");
         CHECK_INT(rd_kafka_share_lock_timeout_ms(rkshare), -1);
         messages = share_poll(rkshare, SHARE_WAIT_MS);
         REQUIRE(share_note(messages, seen, 0) == 3);
-        CHECK_INT(rd_kafka_share_lock_timeout_ms(rkshare), 1000);
+        CHECK_INT(rd_kafka_share_lock_timeout_ms(rkshare), 3000);
         CHECK_ERR(rd_kafka_share_renew(rkshare, NULL), RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_ERR(rd_kafka_share_renew_offset(rkshare, "renew", 0, 3), RD_KAFKA_RESP_ERR__STATE);
         CHECK_ERR(rd_kafka_share_renew_offset(rkshare, NULL, 0, 0), RD_KAFKA_RESP_ERR__INVALID_ARG);
-        /* Offset 0 is renewed for three lock durations, 1 and 2 are released by their time. */
+        /* Offset 0 is renewed for longer than a lock lasts, 1 and 2 are released by their time. */
         for (i = 0; i < 6; i++) {
-                test_sleep_ms(500);
+                test_sleep_ms(750);
                 if (i % 2)
                         CHECK_OK(rd_kafka_share_renew(rkshare, rd_kafka_messages_get(messages, 0)));
                 else

@@ -20,7 +20,7 @@ static void *poll_long(void *arg) {
         struct poller *p = arg;
         rd_kafka_messages_t *messages;
         p->has_begun = 1;
-        CHECK_OK(share_code(rd_kafka_share_poll(p->rkshare, 1500, &messages)));
+        CHECK_OK(share_code(rd_kafka_share_poll(p->rkshare, 6000, &messages)));
         CHECK(messages == NULL);
         return NULL;
 }
@@ -36,7 +36,7 @@ static void a_second_thread_is_refused(void) {
         CHECK_INT(pthread_create(&p.thread, NULL, poll_long, &p), 0);
         while (!p.has_begun)
                 test_sleep_ms(1);
-        test_sleep_ms(200);
+        test_sleep_ms(500);
         error = rd_kafka_share_poll(p.rkshare, 0, &messages);
         CHECK_ERR(rd_kafka_error_code(error), RD_KAFKA_RESP_ERR__CONFLICT);
         CHECK(strstr(rd_kafka_error_string(error), "hread") != NULL);
@@ -290,12 +290,12 @@ static void an_application_that_polls_too_seldom(void) {
         rd_kafka_messages_t *messages;
         rd_kafka_error_t *error;
 
-        test_set(conf, "max.poll.interval.ms", "1000");
+        test_set(conf, "max.poll.interval.ms", "3000");
         rkshare  = share_consumer(conf, "reentry");
         messages = share_poll(rkshare, SHARE_WAIT_MS);
         CHECK_INT(rd_kafka_messages_count(messages), 4);
         rd_kafka_messages_destroy(messages);
-        test_sleep_ms(2500);
+        test_sleep_ms(6000);
         error = rd_kafka_share_poll(rkshare, 0, &messages);
         CHECK_ERR(rd_kafka_error_code(error), RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED);
         rd_kafka_error_destroy(error);

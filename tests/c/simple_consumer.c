@@ -217,7 +217,7 @@ static void wrong_use_is_refused(void) {
         start = test_now_ms();
         CHECK(rd_kafka_consume(topic, 3, 200) == NULL);
         CHECK_ERR(rd_kafka_last_error(), RD_KAFKA_RESP_ERR__TIMED_OUT);
-        CHECK(test_now_ms() - start >= 180 && test_now_ms() - start < 3000);
+        CHECK(test_now_ms() - start >= 180 && test_now_ms() - start < 10000);
         CHECK_INT(rd_kafka_consume_stop(topic, 3), 0);
 }
 

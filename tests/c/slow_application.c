@@ -134,12 +134,12 @@ static void fill_queue(rd_kafka_t *c, rd_kafka_queue_t *q, serve_fn *serve) {
         while (taken == 0 && test_now_ms() < until)
                 taken = serve(c, q, 50);
         CHECK(taken > 0);
-        while (rd_kafka_queue_length(q) < RECORDS / 2 && test_now_ms() < until)
+        while (rd_kafka_queue_length(q) < RECORDS - 1 && test_now_ms() < until)
                 test_sleep_ms(10);
-        CHECK(rd_kafka_queue_length(q) >= RECORDS / 2);
+        CHECK_INT(rd_kafka_queue_length(q), RECORDS - 1);
 }
 
-/* The application consumes a message every 10 ms. */
+/* The application consumes a message every 50 ms. */
 static void rebalances_precede_records(const char *group, serve_fn *serve, int by_events) {
         rd_kafka_t *c, *other;
         rd_kafka_queue_t *q;
@@ -152,10 +152,10 @@ static void rebalances_precede_records(const char *group, serve_fn *serve, int b
         fill_queue(c, q, serve);
         CHECK_INT(seen.assignments, 1);
         other = member(group, 0, 0);
-        until = test_now_ms() + 10000;
+        until = test_now_ms() + 25000;
         while (seen.revocations == 0 && test_now_ms() < until) {
                 taken += serve(c, q, 0);
-                test_sleep_ms(10);
+                test_sleep_ms(50);
         }
         CHECK_INT(seen.revocations, 1);
         CHECK(taken < RECORDS / 2);
@@ -165,6 +165,7 @@ static void rebalances_precede_records(const char *group, serve_fn *serve, int b
 }
 
 static void commit_precedes_records(const char *group, serve_fn *serve, int by_events) {
+        int64_t until;
         rd_kafka_t *c;
         rd_kafka_queue_t *q;
 
@@ -173,7 +174,10 @@ static void commit_precedes_records(const char *group, serve_fn *serve, int by_e
         q = rd_kafka_queue_get_consumer(c);
         fill_queue(c, q, serve);
         CHECK_OK(rd_kafka_commit(c, NULL, 1));
-        test_sleep_ms(500);
+        /* The result waits behind the records. */
+        until = test_now_ms() + 20000;
+        while (rd_kafka_queue_length(q) < RECORDS && test_now_ms() < until)
+                test_sleep_ms(10);
         CHECK_INT(seen.commits, 0);
         serve(c, q, 0);
         CHECK_INT(seen.commits, 1);

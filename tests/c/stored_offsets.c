@@ -161,7 +161,7 @@ static void offsets_store_with_auto_offset_store(void) {
 }
 
 static void seek_requires_consumed_partition(void) {
-        static const int timeouts[] = {1000, 0, -1};
+        static const int timeouts[] = {10000, 0, -1};
         rd_kafka_t *c               = consumer("seek", "true");
         rd_kafka_topic_t *rkt       = rd_kafka_topic_new(c, "t", NULL);
         rd_kafka_topic_partition_list_t *none = rd_kafka_topic_partition_list_new(0);

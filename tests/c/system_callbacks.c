@@ -33,6 +33,14 @@ static void note(int *counter, int bad) {
         pthread_mutex_unlock(&lock);
 }
 
+static int count_of(const int *counter) {
+        int n;
+        pthread_mutex_lock(&lock);
+        n = *counter;
+        pthread_mutex_unlock(&lock);
+        return n;
+}
+
 static int on_socket(int domain, int type, int protocol, void *ptr) {
         int fd = socket(domain, type | SOCK_CLOEXEC, protocol);
         note(&seen.made, ptr != &opaque || type != SOCK_STREAM || protocol != IPPROTO_TCP ||
@@ -171,6 +179,7 @@ static void resolve_cb_replaces_getaddrinfo(void) {
         const struct rd_kafka_metadata *md;
         rd_kafka_conf_t *conf;
         rd_kafka_t *rk;
+        int i;
 
         forget();
         /* A port that the callback replaces. */
@@ -192,6 +201,8 @@ static void resolve_cb_replaces_getaddrinfo(void) {
         rd_kafka_conf_set_resolve_cb(conf, on_resolve);
         rk = test_client(RD_KAFKA_PRODUCER, conf);
         CHECK(rd_kafka_metadata(rk, 0, NULL, &md, 300) != 0);
+        for (i = 0; !count_of(&seen.resolved) && i < 2000; i++)
+                test_sleep_ms(5);
         rd_kafka_destroy(rk);
         CHECK(seen.resolved >= 1);
         CHECK_INT(seen.freed, 0);

@@ -35,7 +35,7 @@ static void log_directories_are_described() {
         CHECK_INT(replicas, 6);
         /* A broker that does not exist is awaited. */
         ottla::admin::Options soon;
-        soon.request_timeout_ms = 1000;
+        soon.request_timeout_ms = 4000;
         auto some               = must(admin().describe_log_dirs({2, 99}, soon).wait());
         REQUIRE(some.size() == 2);
         CHECK(some[0].first == 2 && some[0].second.ok());

@@ -108,7 +108,7 @@ static void assigned_by_the_application() {
         CHECK_FINE(c->commitAsync(m.get()));
 
         std::unique_ptr<RdKafka::TopicPartition> to(RdKafka::TopicPartition::create("t", 0, 8));
-        CHECK_FINE(c->seek(*to, 1000));
+        CHECK_FINE(c->seek(*to, 10000));
         m = next_message(c);
         REQUIRE(m != NULL);
         CHECK_TEXT(text_of(*m), "8");
@@ -355,9 +355,18 @@ static void events_precede_messages() {
         ConsumerPtr c = new_consumer(conf);
         CHECK_FINE(c->assign(partitions.list));
         REQUIRE(next_message(c) != nullptr);
-        test_sleep_ms(300);
+        /* The other messages and the end of the partition, and then the commit's result. */
+        std::unique_ptr<rd_kafka_queue_t, void (*)(rd_kafka_queue_t *)> queue(
+            rd_kafka_queue_get_consumer(c->c_ptr()), rd_kafka_queue_destroy);
+        const auto await_length = [&](size_t length) {
+                int64_t end = test_now_ms() + 20000;
+                while (rd_kafka_queue_length(queue.get()) < length && test_now_ms() < end)
+                        test_sleep_ms(10);
+                CHECK_INT(rd_kafka_queue_length(queue.get()), length);
+        };
+        await_length(200);
         CHECK_FINE(c->commitAsync());
-        test_sleep_ms(300);
+        await_length(201);
         CHECK_INT(commits.count, 0);
         MessagePtr message(c->consume(0));
         CHECK_FINE(message->err());

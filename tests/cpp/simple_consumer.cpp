@@ -40,7 +40,7 @@ static void one_partition() {
         CHECK_CODE(m->err(), RdKafka::ERR__TIMED_OUT);
         CHECK(m->topic() == s.topic.get());
         CHECK_TEXT(m->topic_name(), "t");
-        CHECK_FINE(s.consumer->seek(s.topic.get(), 0, 3, 1000));
+        CHECK_FINE(s.consumer->seek(s.topic.get(), 0, 3, 10000));
         m.reset(s.consumer->consume(s.topic.get(), 0, 10000));
         CHECK_TEXT(text_of(*m), "3");
         CHECK_FINE(s.consumer->stop(s.topic.get(), 0));

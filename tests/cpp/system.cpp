@@ -47,6 +47,8 @@ static void sockets() {
                 CHECK_FINE(p->produce("t", 0, RdKafka::Producer::RK_MSG_COPY, &payload[0], 1, NULL, 0, 0,
                                       NULL));
                 CHECK_CODE(p->flush(200), RdKafka::ERR__TIMED_OUT);
+                for (int i = 0; opens.sockets <= before && i < 100; i++)
+                        CHECK_CODE(p->flush(200), RdKafka::ERR__TIMED_OUT);
                 CHECK_FINE(p->purge(RdKafka::Producer::PURGE_QUEUE));
         }
         CHECK(opens.sockets > before);
