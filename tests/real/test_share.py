@@ -64,10 +64,10 @@ class ShareTest(unittest.TestCase):
         consumer.subscribe(topic)
         return consumer
 
-    def assert_quiet(self, consumer, seconds=QUIET_S):
-        """Asserts that no record arrives."""
+    def assert_quiet(self, consumer, seconds=QUIET_S, until=lambda: False):
+        """Asserts that no record arrives within that time, or until a condition holds."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        while not until() and time.monotonic() < end:
             self.assertEqual(consumer.poll(0.2), [])
 
     def describe(self, group, *options):
@@ -90,9 +90,7 @@ class Acknowledgement(ShareTest):
             self.assertEqual(set(result.values()), {"NO_ERROR"})
             self.assertIsNone(consumer.commit_sync())
             # Each record has a result, and one only. Those of earlier polls may arrive with a later response.
-            deadline = time.monotonic() + PATIENCE_S
-            while sum(len(offsets) for _, _, offsets, _ in consumer.results) < RECORDS and time.monotonic() < deadline:
-                self.assertEqual(consumer.poll(0.2), [])
+            self.assert_quiet(consumer, PATIENCE_S, lambda: sum(len(offsets) for _, _, offsets, _ in consumer.results) >= RECORDS)
             results = [(p, o) for _, p, offsets, _ in consumer.results for o in offsets]
             self.assertEqual(sorted(results), sorted((r.partition, r.offset) for r in records))
             self.assertEqual({name for _, _, _, name in consumer.results}, {"NO_ERROR"})
@@ -291,9 +289,8 @@ class Topics(ShareTest):
         self.assertEqual({r.topic for r in consumer.poll_until(5, acknowledge=share.ACCEPT)}, {second})
         self.assertEqual(consumer.commit_sync(), {(second, 0): "NO_ERROR"})
         # The result comes from another broker.
-        result, end = (first, 0, list(range(5)), "NO_ERROR"), time.monotonic() + PATIENCE_S
-        while result not in consumer.results and time.monotonic() < end:
-            self.assertEqual(consumer.poll(0.2), [])
+        result = (first, 0, list(range(5)), "NO_ERROR")
+        self.assert_quiet(consumer, PATIENCE_S, lambda: result in consumer.results)
         self.assertIn(result, consumer.results)
 
     def test_topic_that_appears_later(self):
@@ -321,10 +318,9 @@ class OtherClients(ShareTest):
         self.assertEqual([row["CLIENT-ID"] for row in members], ["described"])
         self.assertTrue(all(f"{topic}:" in row["ASSIGNMENT"] or topic in row["ASSIGNMENT"] for row in members), members)
         # Acknowledgements of earlier polls may still be under way.
-        processed, end = {partition: "0" for partition in range(PARTITIONS)}, time.monotonic() + PATIENCE_S
-        while (lag := self.lag(group)) != processed and time.monotonic() < end:
-            self.assertEqual(consumer.poll(0.2), [])
-        self.assertEqual(lag, processed)
+        processed = {partition: "0" for partition in range(PARTITIONS)}
+        self.assert_quiet(consumer, PATIENCE_S, lambda: self.lag(group) == processed)
+        self.assertEqual(self.lag(group), processed)
         (state,) = self.describe(group, "--state")
         self.assertIn("Stable", state.values())
         consumer.close()
