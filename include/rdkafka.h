@@ -2540,10 +2540,12 @@ RD_EXPORT rd_kafka_message_t *rd_kafka_consumer_poll(rd_kafka_t *rk, int timeout
  * KIP-345). Afterwards no messages are delivered, and the only remaining call is
  * rd_kafka_destroy().
  *
- * @return RD_KAFKA_RESP_ERR_NO_ERROR, or the first error of the closing; the consumer is closed
- *         in any case. RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer with a `group.id`.
+ * @return RD_KAFKA_RESP_ERR_NO_ERROR when the consumer is closed, even if the group coordinator has not
+ *         answered; the offset commit callback has the error of the commit.
+ *         RD_KAFKA_RESP_ERR__UNKNOWN_GROUP: not a consumer with a `group.id`.
+ *         RD_KAFKA_RESP_ERR__DESTROY: it is closed already.
  *
- * Waits for the group coordinator, within the broker timeouts. May call: rebalance and
+ * Waits for the group coordinator for 10 seconds at most. May call: rebalance and
  * offset commit callbacks, and the others of rd_kafka_consumer_poll(). Where the consumer queue is
  * forwarded to the background queue, all of them, and the event of the revocation, arrive there as
  * before (librdkafka unassigns the partitions itself, without a callback).
@@ -2560,7 +2562,10 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_consumer_close(rd_kafka_t *rk);
  */
 RD_EXPORT rd_kafka_error_t *rd_kafka_consumer_close_queue(rd_kafka_t *rk, rd_kafka_queue_t *rkqu);
 
-/** Returns 1 if the consumer is closed, else 0. */
+/**
+ * Returns 1 if the consumer is closed and the results of commits in its queue have been served, else 0
+ * (librdkafka does not wait for these results).
+ */
 RD_EXPORT int rd_kafka_consumer_closed(rd_kafka_t *rk);
 
 /**

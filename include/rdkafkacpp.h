@@ -1874,8 +1874,9 @@ class RD_EXPORT KafkaConsumer : public virtual Handle {
          * offsets if `enable.auto.commit` is true, leaves the group (unless it is a static member,
          * KIP-345). All that is left to do afterwards is to delete it.
          *
-         * @return ERR_NO_ERROR, or what went wrong on the way; the consumer is closed all the
-         *         same.
+         * @return ERR_NO_ERROR when the consumer is closed, even if the group coordinator has not answered
+         *         within 10 seconds; OffsetCommitCb has the error of the commit. ERR__DESTROY: it is
+         *         closed already.
          *
          * Throws what a callback has thrown; the consumer is closed all the same.
          */

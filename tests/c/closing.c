@@ -6,6 +6,7 @@
 static rd_kafka_t *cluster;
 static char servers[512];
 static int revocations, commits;
+static int after_revocation_ms;
 static rd_kafka_resp_err_t commit_err;
 static int64_t committed_offset;
 
@@ -20,6 +21,7 @@ static void on_rebalance(rd_kafka_t *rk,
                 revocations++;
                 CHECK_INT(rd_kafka_assignment_lost(rk), 0);
                 CHECK_OK(rd_kafka_assign(rk, NULL));
+                test_sleep_ms(after_revocation_ms);
         }
 }
 
@@ -101,10 +103,41 @@ static void closing_revokes_and_commits(void) {
         CHECK_INT(committed("close"), 3);
 }
 
+/* Serves a queue until the consumer is closed. */
+static void serve_until_closed(rd_kafka_t *c, rd_kafka_queue_t *q) {
+        int64_t until = test_now_ms() + 20000;
+
+        while (!rd_kafka_consumer_closed(c) && test_now_ms() < until)
+                rd_kafka_queue_poll_callback(q, 50);
+        CHECK_INT(rd_kafka_consumer_closed(c), 1);
+}
+
+/* The commit and the close are done when the revocation's callback returns. */
+static void the_commit_of_a_close_is_reported_after_a_long_callback(void) {
+        for (int by_queue = 0; by_queue <= 1; by_queue++) {
+                rd_kafka_t *c       = member(by_queue ? "close-queue-late" : "close-late", NULL, 3);
+                rd_kafka_queue_t *q = rd_kafka_queue_new(c);
+
+                after_revocation_ms = 2000;
+                if (by_queue) {
+                        CHECK(rd_kafka_consumer_close_queue(c, q) == NULL);
+                        serve_until_closed(c, q);
+                } else {
+                        CHECK_OK(rd_kafka_consumer_close(c));
+                }
+                after_revocation_ms = 0;
+                CHECK_INT(revocations, 1);
+                CHECK_INT(commits, 1);
+                CHECK_OK(commit_err);
+                CHECK_INT(committed_offset, 3);
+                rd_kafka_queue_destroy(q);
+                rd_kafka_destroy(c);
+        }
+}
+
 static void close_queue_does_not_block(void) {
         rd_kafka_t *c         = member("close-queue", NULL, 4);
         rd_kafka_queue_t *q   = rd_kafka_queue_new(c);
-        int64_t until         = test_now_ms() + 20000;
         rd_kafka_error_t *error;
 
         CHECK(rd_kafka_consumer_close_queue(c, q) == NULL);
@@ -112,9 +145,7 @@ static void close_queue_does_not_block(void) {
         test_sleep_ms(50);
         CHECK_INT(rd_kafka_consumer_closed(c), 0);
         CHECK_INT(revocations, 0);
-        while (!rd_kafka_consumer_closed(c) && test_now_ms() < until)
-                rd_kafka_queue_poll_callback(q, 50);
-        CHECK_INT(rd_kafka_consumer_closed(c), 1);
+        serve_until_closed(c, q);
         CHECK_INT(revocations, 1);
         error = rd_kafka_consumer_close_queue(c, q);
         CHECK_ERR(rd_kafka_error_code(error), RD_KAFKA_RESP_ERR__DESTROY);
@@ -221,6 +252,7 @@ int main(void) {
         cluster = test_cluster(NULL, servers, sizeof(servers));
         CHECK_INT(test_produce(cluster, "t", 0, 0, 30), 0);
         RUN(closing_revokes_and_commits);
+        RUN(the_commit_of_a_close_is_reported_after_a_long_callback);
         RUN(close_queue_does_not_block);
         RUN(the_end_of_a_close_ends_a_poll);
         RUN(destroy_closes_the_consumer);

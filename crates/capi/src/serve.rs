@@ -503,17 +503,23 @@ pub fn close_consumer(handle: &Handle) -> Result<(), Error> {
     let client = handle.need_group()?;
     let queue = client.consumer_queue();
     handle.begin_close(client)?;
-    while !handle.poll_closed() {
+    loop {
+        // The events of the close, such as the result of its commit, are in the queue before its end is reported. They are
+        // served even if a callback lasts longer than the close.
+        let is_closed = handle.poll_closed();
         if handle.serves_in_background(queue) {
+            if is_closed {
+                return Ok(());
+            }
             handle.wait_for_close(CLOSE_LOOK);
             continue;
         }
         match queue.pop_unless(Some(CLOSE_LOOK), || client.is_consumer_closed()) {
+            None if is_closed && queue.is_empty() => return Ok(()),
             None | Some(Event::Records(_) | Event::Partition(_)) => {}
             Some(event) => {
                 let _ = call_back(handle, queue, event);
             }
         }
     }
-    Ok(())
 }
