@@ -123,7 +123,7 @@ impl Server {
         touched.sort_unstable();
         touched.dedup();
         for &token in &touched {
-            self.serve(&mut cluster, token, shared.now());
+            self.serve(&mut cluster, token, shared);
         }
         for outgoing in cluster.poll(shared.now()) {
             if let Some(token) = self.queue_output(&mut cluster, outgoing) {
@@ -202,8 +202,9 @@ impl Server {
         }
     }
 
-    /// Reads a socket and hands its requests to the cluster.
-    fn serve(&mut self, cluster: &mut Cluster, token: usize, now: Time) {
+    /// Reads a socket and hands its requests to the cluster. The time of requests is that after their read: it never precedes
+    /// the time at which the client sent them.
+    fn serve(&mut self, cluster: &mut Cluster, token: usize, shared: &Shared) {
         let Some((broker, socket)) = self.sockets.get_mut(&token) else {
             return;
         };
@@ -211,7 +212,7 @@ impl Server {
             self.close(cluster, token);
             return;
         }
-        let mut serve_frames = |socket: &mut Socket| serve_frames(cluster, *broker, token, socket, now);
+        let mut serve_frames = |socket: &mut Socket| serve_frames(cluster, *broker, token, socket, shared.now());
         let mut alive = serve_frames(socket);
         for _ in 0..READS_PER_TURN {
             if !alive || !socket.readable || !socket.accepts_requests() {
