@@ -15,7 +15,7 @@ CARGO_DENY := $(if $(shell command -v cargo-deny),,.cache/tools/bin/cargo-deny)
 	@$(CARGO) install -q --locked --version $(CARGO_DENY_VERSION) --root .cache/tools \
 	    --target-dir $(TARGET_DIR)/tools cargo-deny
 
-.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline generations models fuzz bench bench-parts bench-loop bench-python bench-threads bench-sasl bench-admin bench-share bench-many-clients bench-workers soak-share deny
+.PHONY: test test-fast check manual manual-reference soak soak-memory soak-kafka soak-tls soak-sasl soak-groups soak-pipeline soak-delays generations models fuzz bench bench-parts bench-loop bench-python bench-threads bench-sasl bench-admin bench-share bench-many-clients bench-workers soak-share deny
 
 ## test: run every test, real Kafka brokers included; ends with "N passed, N failed"
 test:
@@ -74,6 +74,10 @@ soak-memory:
 	    -Wl,--whole-archive $(TARGET_DIR)/asan/$(ASAN_HOST)/debug/librdkafka.a -Wl,--no-whole-archive $(SYSTEM_LIBS)
 	@ln -sf $(SONAME) $(ASAN_LIB_DIR)/librdkafka.so
 	@OTTLA_LIB_DIR=$(abspath $(ASAN_LIB_DIR)) $(PYTHON) scripts/run_tests.py memory
+
+## soak-delays: run the C and C++ tests while their threads are delayed at random, with new seeds for MINUTES (10)
+soak-delays: lib
+	@$(PYTHON) tests/delays/run.py --minutes $(or $(MINUTES),10) $(SOAK_ARGS)
 
 ## generations: test the features of real brokers of Kafka 0.8.2 to 2.8, in turn (VERSIONS="0.9.0.1 1.1.1" runs some)
 generations: lib
