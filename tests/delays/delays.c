@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,25 +33,38 @@ static const struct pace paces[] = {{400, 6000}, {20, 30000}, {5, 30000}};
 static __thread uint64_t random_state;
 static __thread struct pace pace;
 
-static ssize_t (*real_write)(int, const void *, size_t);
-static ssize_t (*real_sendmsg)(int, const struct msghdr *, int);
-static ssize_t (*real_recv)(int, void *, size_t, int);
-static int (*real_epoll_wait)(int, struct epoll_event *, int, int);
-static long (*real_syscall)(long, ...);
+/* The functions of the C library. */
+struct originals {
+        ssize_t (*write)(int, const void *, size_t);
+        ssize_t (*sendmsg)(int, const struct msghdr *, int);
+        ssize_t (*recv)(int, void *, size_t, int);
+        int (*epoll_wait)(int, struct epoll_event *, int, int);
+        long (*syscall)(long, ...);
+};
+
+static struct originals originals;
 static uint64_t seed;
 static int off;
 
-__attribute__((constructor)) static void begin_process(void) {
+static void begin_process(void) {
         const char *text = getenv("DELAYS_SEED");
 
         seed = text ? strtoull(text, NULL, 10) : 0;
         /* Kafka brokers that a test starts are not delayed. */
-        off             = strcmp(program_invocation_short_name, "java") == 0;
-        real_write      = dlsym(RTLD_NEXT, "write");
-        real_sendmsg    = dlsym(RTLD_NEXT, "sendmsg");
-        real_recv       = dlsym(RTLD_NEXT, "recv");
-        real_epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
-        real_syscall    = dlsym(RTLD_NEXT, "syscall");
+        off                  = strcmp(program_invocation_short_name, "java") == 0;
+        originals.write      = dlsym(RTLD_NEXT, "write");
+        originals.sendmsg    = dlsym(RTLD_NEXT, "sendmsg");
+        originals.recv       = dlsym(RTLD_NEXT, "recv");
+        originals.epoll_wait = dlsym(RTLD_NEXT, "epoll_wait");
+        originals.syscall    = dlsym(RTLD_NEXT, "syscall");
+}
+
+/* Other libraries may call these functions before a constructor of this one would run. */
+static const struct originals *original(void) {
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+        pthread_once(&once, begin_process);
+        return &originals;
 }
 
 /* xorshift64 */
@@ -86,14 +100,14 @@ static void delay(void) {
                 pace = paces[next_random() % (sizeof(paces) / sizeof(paces[0]))];
         if (next_random() % 1000 < pace.per_mille) {
                 time.tv_nsec = (long)(next_random() % pace.max_us) * 1000;
-                real_syscall(SYS_nanosleep, &time, NULL);
+                original()->syscall(SYS_nanosleep, &time, NULL);
         }
         errno = saved;
 }
 
 /* Writes to an eventfd have eight bytes. */
 ssize_t write(int fd, const void *data, size_t size) {
-        ssize_t result = real_write(fd, data, size);
+        ssize_t result = original()->write(fd, data, size);
 
         if (size == 8)
                 delay();
@@ -101,21 +115,21 @@ ssize_t write(int fd, const void *data, size_t size) {
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags) {
-        ssize_t result = real_sendmsg(fd, message, flags);
+        ssize_t result = original()->sendmsg(fd, message, flags);
 
         delay();
         return result;
 }
 
 ssize_t recv(int fd, void *buffer, size_t size, int flags) {
-        ssize_t result = real_recv(fd, buffer, size, flags);
+        ssize_t result = original()->recv(fd, buffer, size, flags);
 
         delay();
         return result;
 }
 
 int epoll_wait(int epoll, struct epoll_event *events, int max, int timeout_ms) {
-        int result = real_epoll_wait(epoll, events, max, timeout_ms);
+        int result = original()->epoll_wait(epoll, events, max, timeout_ms);
 
         delay();
         return result;
@@ -131,7 +145,8 @@ long syscall(long number, ...) {
         for (i = 0; i < 6; i++)
                 arguments[i] = va_arg(list, long);
         va_end(list);
-        result = real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+        result = original()->syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                                     arguments[5]);
         if (number == SYS_futex)
                 delay();
         return result;

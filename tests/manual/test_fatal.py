@@ -316,8 +316,9 @@ class Gapless(IdempotentTest):
         self.assertEqual([r.value for r in reports if r.err == name][:1], ["1"])
         self.assertEqual(producer.fatal_error(), fatal)
         self.assertEqual(cluster.log("t"), ["0"])
-        self.assertEqual({r.err for r in reports[5:]}, {"_PURGE_QUEUE"})
-        self.assertEqual(len(reports), 10)
+        # Five are in flight at most. Their responses may arrive after the others are purged.
+        self.assertEqual({r.err for r in reports if r.value in values[5:]}, {"_PURGE_QUEUE"})
+        self.assertEqual(sorted(r.value for r in reports), sorted(values))
         self.assertNotIn("NO_ERROR", [r.err for r in reports])
 
     def test_no_message_is_written_after_a_rejected_one(self):

@@ -104,8 +104,12 @@ fn close_queue(rk: &Handle, queue: &QueueHandle) -> Result<(), Error> {
 
 /// Returns whether results of commits are in the consumer's queue. The application stops serving it when the consumer is closed.
 fn has_commit_results(rk: &Handle) -> bool {
-    rk.need_group()
-        .is_ok_and(|client| client.consumer_queue().len_where(|event| matches!(event, Event::Commit(_))) > 0)
+    rk.need_group().is_ok_and(|client| {
+        client
+            .consumer_queue()
+            .len_where(|event| matches!(event, Event::Commit(_)))
+            > 0
+    })
 }
 
 exports! {

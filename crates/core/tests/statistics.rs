@@ -89,6 +89,12 @@ fn partition(document: &Statistics, number: i32) -> &Partition {
     &document.topics["t"].partitions[&number]
 }
 
+/// Returns whether the document has the partition of topic `t` and the condition is true for it.
+fn partition_is(document: &Statistics, number: i32, condition: impl Fn(&Partition) -> bool) -> bool {
+    let partitions = document.topics.get("t").map(|t| &t.partitions);
+    partitions.and_then(|p| p.get(&number)).is_some_and(condition)
+}
+
 fn broker(document: &Statistics) -> &Broker {
     let learned = document.brokers.values().find(|b| b.source == "learned");
     learned.unwrap_or_else(|| panic!("no broker was learned of: {}", document.to_json()))
@@ -225,7 +231,7 @@ fn queued_messages_are_counted() {
     produce(&p, &topic, 1, 7);
     let all = watch(&p, |all| {
         all.last()
-            .is_some_and(|d| partition(d, -1).msgq_cnt == 0 && d.topics["t"].metadata_age_ms >= 0)
+            .is_some_and(|d| partition_is(d, -1, |p| p.msgq_cnt == 0) && d.topics["t"].metadata_age_ms >= 0)
     });
     let last = all.last().unwrap();
     let numbers = partition(last, 1);
@@ -439,8 +445,8 @@ fn group_member_and_lag_are_in_the_document() {
 
     c.subscribe(vec!["t".into()]).unwrap();
     take(&c, 20);
-    let waiting = |d: &Statistics| d.topics.get("t").is_some_and(|t| t.partitions[&0].fetchq_cnt == 30);
-    let document = until(&c, |d| waiting(d) && partition(d, 1).fetch_state == "active");
+    let waiting = |d: &Statistics| partition_is(d, 0, |p| p.fetchq_cnt == 30);
+    let document = until(&c, |d| waiting(d) && partition_is(d, 1, |p| p.fetch_state == "active"));
     let numbers = partition(&document, 0);
     assert_eq!((numbers.rxmsgs, numbers.msgs, document.rxmsgs), (50, 50, 50));
     assert!(numbers.rxbytes >= 50 * 13 && numbers.rxbytes == document.rxmsg_bytes && numbers.fetchq_size > 0);
@@ -475,7 +481,7 @@ fn group_member_and_lag_are_in_the_document() {
     assert_eq!(broker(&document).toppars.len(), 2);
 
     c.commit(None, CommitMode::Sync).unwrap();
-    let document = until(&c, |d| partition(d, 0).committed_offset == 20);
+    let document = until(&c, |d| partition_is(d, 0, |p| p.committed_offset == 20));
     assert_eq!(
         (
             partition(&document, 0).consumer_lag,
@@ -491,7 +497,7 @@ fn group_member_and_lag_are_in_the_document() {
     );
 
     c.pause(vec![TopicPartition::new("t", 0)]).unwrap();
-    let document = until(&c, |d| partition(d, 0).fetch_state == "stopped");
+    let document = until(&c, |d| partition_is(d, 0, |p| p.fetch_state == "stopped"));
     let numbers = partition(&document, 0);
     assert_eq!(
         (numbers.rx_ver_drops, numbers.fetchq_cnt, numbers.fetchq_size),
@@ -525,7 +531,7 @@ fn consume_start_is_counted_and_reads_from_its_offset() {
     let (_p, c) = consumer(&[("isolation.level", "read_committed")]);
     let topic = c.topic("t", None, TopicHooks::default()).unwrap();
     c.consume_start(&topic, 0, 45, None).unwrap();
-    let document = until(&c, |d| d.topics.get("t").is_some_and(|t| t.partitions[&0].rxmsgs == 5));
+    let document = until(&c, |d| partition_is(d, 0, |p| p.rxmsgs == 5));
     let numbers = partition(&document, 0);
     assert_eq!(
         (document.simple_cnt, numbers.query_offset, numbers.next_offset),
@@ -544,7 +550,7 @@ fn consumer_protocol_member_is_in_the_document() {
     c.subscribe(vec!["t".into()]).unwrap();
     take(&c, 50);
     let steady = |d: &Statistics| d.cgrp.as_ref().is_some_and(|g| g.join_state == "steady");
-    let document = until(&c, |d| steady(d) && partition(d, 0).consumer_lag_stored == 0);
+    let document = until(&c, |d| steady(d) && partition_is(d, 0, |p| p.consumer_lag_stored == 0));
     assert_eq!(document.cgrp.unwrap().assignment_size, 2);
     let heartbeats: u64 = document
         .brokers
