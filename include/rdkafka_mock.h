@@ -311,8 +311,9 @@ rd_kafka_mock_partition_push_leader_response(rd_kafka_mock_cluster_t *mcluster,
  * ========================================================================== */
 
 /**
- * Takes a broker down: its connections and its port are closed when the function returns, and
- * Metadata omits it. It stays the leader of its partitions and the coordinator of its groups.
+ * Takes a broker down: its connections are closed and new ones are refused when the function returns,
+ * and Metadata omits it. It stays the leader of its partitions and the coordinator of its groups. Its port
+ * stays bound, so that no other program receives it.
  *
  * @param broker_id  -1 for all brokers.
  */
@@ -320,7 +321,7 @@ RD_EXPORT rd_kafka_resp_err_t rd_kafka_mock_broker_set_down(rd_kafka_mock_cluste
                                                             int32_t broker_id);
 
 /**
- * Brings a broker up again, on the same port unless another program has taken it meanwhile.
+ * Brings a broker up again, on the same port, unless another program has bound just that port meanwhile.
  *
  * @param broker_id  -1 for all brokers.
  */

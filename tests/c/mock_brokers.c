@@ -43,9 +43,14 @@ static void all_brokers_go_down_and_up(void) {
 }
 
 static void round_trip_time_delays_every_response(void) {
-        struct mock m  = mock_start(2);
-        rd_kafka_t *rk = mock_producer(&m, NULL);
+        struct mock m         = mock_start(2);
+        rd_kafka_conf_t *conf = mock_conf(&m);
+        rd_kafka_t *rk;
         int elapsed_ms, i;
+
+        /* The response of a refresh would delay those behind it. */
+        test_set(conf, "topic.metadata.refresh.interval.ms", "-1");
+        rk = mock_producer(&m, conf);
 
         CHECK_OK(rd_kafka_mock_topic_create(m.cluster, "t", 2, 1));
         CHECK_OK(rd_kafka_mock_partition_set_leader(m.cluster, "t", 0, 1));

@@ -29,6 +29,8 @@ pub(super) const BROKER_ID_MAX: i32 = (1 << 24) - 2;
 const READS_PER_TURN: usize = 16;
 /// Reading a socket pauses while this many of its requests are queued in the cluster.
 const BACKLOG_MAX: usize = 256;
+/// The number of connections that wait to be accepted.
+const BACKLOG: i32 = 1024;
 /// The interval of attempts to bind a restarted broker's port.
 const REBIND_INTERVAL: Duration = Duration::from_millis(50);
 
@@ -45,6 +47,29 @@ struct Listener {
     port: u16,
     /// `None` while the broker is down.
     socket: Option<TcpListener>,
+    /// Keeps the port while the broker is down. Connections to it are refused, and the system gives it to no other program,
+    /// such as another cluster.
+    reserved: Option<ReservedPort>,
+}
+
+/// A socket that is bound to a port of the loopback interface and does not listen.
+struct ReservedPort(socket2::Socket);
+
+impl ReservedPort {
+    fn bind(port: u16) -> io::Result<Self> {
+        let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None)?;
+        // Connections of the closed listener may exist.
+        #[cfg(unix)]
+        socket.set_reuse_address(true)?;
+        socket.bind(&loopback(port).into())?;
+        Ok(Self(socket))
+    }
+
+    fn listen(self) -> io::Result<TcpListener> {
+        self.0.listen(BACKLOG)?;
+        self.0.set_nonblocking(true)?;
+        Ok(TcpListener::from_std(self.0.into()))
+    }
 }
 
 impl Server {
@@ -59,7 +84,7 @@ impl Server {
         };
         let brokers: Vec<_> = cluster.broker_ids().collect();
         for broker in brokers {
-            let socket = server.listen(broker, 0)?;
+            let socket = server.register(broker, TcpListener::bind(loopback(0))?)?;
             let port = socket.local_addr()?.port();
             cluster.set_address(broker, "127.0.0.1", port);
             server.listeners.insert(
@@ -67,15 +92,14 @@ impl Server {
                 Listener {
                     port,
                     socket: Some(socket),
+                    reserved: None,
                 },
             );
         }
         Ok(server)
     }
 
-    fn listen(&self, broker: BrokerId, port: u16) -> io::Result<TcpListener> {
-        let address = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
-        let mut socket = TcpListener::bind(address)?;
+    fn register(&self, broker: BrokerId, mut socket: TcpListener) -> io::Result<TcpListener> {
         self.poll
             .registry()
             .register(&mut socket, listener_token(broker), Interest::READABLE)?;
@@ -270,20 +294,18 @@ impl Server {
             let Ok(address) = socket.local_addr() else {
                 continue;
             };
-            let mut socket = TcpListener::from_std(socket);
-            let token = listener_token(broker);
-            let registered = self.poll.registry().register(&mut socket, token, Interest::READABLE);
             let listener = Listener {
                 port: address.port(),
                 // A listener that cannot be registered is bound again.
-                socket: registered.is_ok().then_some(socket),
+                socket: self.register(broker, TcpListener::from_std(socket)).ok(),
+                reserved: None,
             };
             self.listeners.insert(broker, listener);
         }
     }
 
-    /// Closes the listeners of brokers that went down, and opens those of brokers that came back, on the same port if
-    /// it is free. Returns true when a broker has no port yet.
+    /// Closes the listeners of brokers that went down, and opens those of brokers that came back, on the same port unless
+    /// another program has bound it. Returns true when a broker has no port yet.
     fn sync_listeners(&mut self, cluster: &mut Cluster) -> bool {
         let mut waiting = false;
         let ids: Vec<_> = self.listeners.keys().copied().collect();
@@ -294,11 +316,21 @@ impl Server {
             };
             match (up, listener.socket.take()) {
                 (true, Some(socket)) => listener.socket = Some(socket),
-                (false, Some(mut socket)) => _ = self.poll.registry().deregister(&mut socket),
+                (false, Some(mut socket)) => {
+                    let _ = self.poll.registry().deregister(&mut socket);
+                    drop(socket);
+                    listener.reserved = ReservedPort::bind(listener.port).ok();
+                }
                 (false, None) => {}
                 (true, None) => {
                     let port = listener.port;
-                    let bound = self.listen(broker, port).or_else(|_| self.listen(broker, 0));
+                    let same_port = match listener.reserved.take() {
+                        Some(reserved) => reserved.listen(),
+                        None => TcpListener::bind(loopback(port)),
+                    };
+                    let bound = same_port
+                        .or_else(|_| TcpListener::bind(loopback(0)))
+                        .and_then(|socket| self.register(broker, socket));
                     waiting |= bound.is_err();
                     if let Ok(socket) = bound
                         && let Ok(address) = socket.local_addr()
@@ -313,6 +345,10 @@ impl Server {
         }
         waiting
     }
+}
+
+fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)
 }
 
 fn listener_token(broker: BrokerId) -> Token {

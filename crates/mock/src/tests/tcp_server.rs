@@ -1,7 +1,7 @@
 //! The cluster behind real sockets.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -222,6 +222,12 @@ fn address(embedded: &EmbeddedCluster, index: usize) -> String {
     embedded.bootstrap_servers().split(',').nth(index).unwrap().to_owned()
 }
 
+/// Returns whether another program may receive the port: whether it can be bound without `SO_REUSEADDR`.
+fn is_free(address: &str) -> bool {
+    let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    socket.bind(&address.parse::<SocketAddr>().unwrap().into()).is_ok()
+}
+
 #[test]
 fn broker_that_is_down_refuses_connections_and_returns_on_its_port() {
     let embedded = start();
@@ -237,6 +243,18 @@ fn broker_that_is_down_refuses_connections_and_returns_on_its_port() {
         TcpStream::connect(&first).unwrap();
     }
     assert!(client.is_closed());
+}
+
+#[test]
+fn broker_that_is_down_keeps_its_port() {
+    let embedded = start();
+    // Never connected to: connections would keep the port as well.
+    let first = address(&embedded, 0);
+    assert!(!is_free(&first));
+    embedded.with_sockets(|c| c.set_broker_down(BrokerId(1), true));
+    assert!(!is_free(&first));
+    drop(embedded);
+    assert!(is_free(&first));
 }
 
 #[test]
