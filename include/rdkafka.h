@@ -6298,7 +6298,10 @@ RD_EXPORT rd_kafka_error_t *rd_kafka_share_consumer_close(rd_kafka_share_t *rksh
 RD_EXPORT rd_kafka_error_t *rd_kafka_share_consumer_close_queue(rd_kafka_share_t *rkshare,
                                                                 rd_kafka_queue_t *rkqu);
 
-/** Returns 1 if the share consumer is closed, else 0; 0 for NULL. Thread-safe. */
+/**
+ * Returns 1 if the share consumer is closed and the results of its acknowledgements have been served, else 0;
+ * 0 for NULL. Thread-safe.
+ */
 RD_EXPORT int rd_kafka_share_consumer_closed(rd_kafka_share_t *rkshare);
 
 /**

@@ -10,17 +10,18 @@ static char servers[512];
 /* The callbacks' calls. */
 static struct {
         pthread_mutex_t lock;
-        int reports, messages, rebalances, logs;
+        int reports, messages, rebalances, commits, logs;
         int own_thread; /* a callback ran on the thread that runs the tests */
         int last;       /* the callback of the message with this number blocks for a while */
+        int after_revocation_ms; /* the callback of a revocation blocks for this time afterwards */
         void *opaque;
 } seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_t tests_thread;
 
 static void forget(void) {
         pthread_mutex_lock(&seen.lock);
-        seen.reports = seen.messages = seen.rebalances = seen.logs = 0;
-        seen.own_thread = seen.last = 0;
+        seen.reports = seen.messages = seen.rebalances = seen.commits = seen.logs = 0;
+        seen.own_thread = seen.last = seen.after_revocation_ms = 0;
         pthread_mutex_unlock(&seen.lock);
 }
 
@@ -41,7 +42,7 @@ static int wait_for(const int *counter, int want) {
 
 static void on_event(rd_kafka_t *rk, rd_kafka_event_t *event, void *opaque) {
         rd_kafka_topic_partition_list_t *l;
-        int dawdle;
+        int dawdle_ms = 0;
 
         pthread_mutex_lock(&seen.lock);
         seen.opaque = opaque;
@@ -64,11 +65,17 @@ static void on_event(rd_kafka_t *rk, rd_kafka_event_t *event, void *opaque) {
                 else
                         rd_kafka_assign(rk, NULL);
                 break;
+        case RD_KAFKA_EVENT_OFFSET_COMMIT:
+                seen.commits++;
+                break;
         }
-        dawdle = seen.messages == seen.last && rd_kafka_event_type(event) == RD_KAFKA_EVENT_FETCH;
+        if (rd_kafka_event_type(event) == RD_KAFKA_EVENT_FETCH && seen.messages == seen.last)
+                dawdle_ms = 100;
+        if (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS)
+                dawdle_ms = seen.after_revocation_ms;
         pthread_mutex_unlock(&seen.lock);
-        if (dawdle)
-                test_sleep_ms(100);
+        if (dawdle_ms > 0)
+                test_sleep_ms(dawdle_ms);
         rd_kafka_event_destroy(event);
 }
 
@@ -119,7 +126,8 @@ static void background_event_cb_runs_on_another_thread(void) {
         rd_kafka_destroy(p);
 }
 
-static void consumer_queue_forwarded_to_background(void) {
+/* A member of a group whose consumer queue is forwarded to the background, and has received 30 messages there. */
+static rd_kafka_t *background_consumer(const char *group) {
         rd_kafka_topic_partition_list_t *l = rd_kafka_topic_partition_list_new(1);
         rd_kafka_conf_t *conf              = test_conf();
         rd_kafka_queue_t *background, *queue;
@@ -127,12 +135,13 @@ static void consumer_queue_forwarded_to_background(void) {
 
         forget();
         seen.last = 30;
-        CHECK_INT(test_produce(cluster, "bg", 0, 0, 30), 0);
         test_set(conf, "bootstrap.servers", servers);
-        test_set(conf, "group.id", "background");
+        test_set(conf, "group.id", group);
         test_set(conf, "auto.offset.reset", "earliest");
+        test_set(conf, "auto.commit.interval.ms", "3600000");
         rd_kafka_conf_set_background_event_cb(conf, on_event);
-        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_FETCH);
+        rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_FETCH |
+                                           RD_KAFKA_EVENT_OFFSET_COMMIT);
         c          = test_client(RD_KAFKA_CONSUMER, conf);
         background = rd_kafka_queue_get_background(c);
         queue      = rd_kafka_queue_get_consumer(c);
@@ -141,14 +150,33 @@ static void consumer_queue_forwarded_to_background(void) {
         CHECK_OK(rd_kafka_subscribe(c, l));
         CHECK_INT(wait_for(&seen.messages, 30), 30);
         CHECK_INT(wait_for(&seen.rebalances, 1), 1);
+        rd_kafka_topic_partition_list_destroy(l);
+        rd_kafka_queue_destroy(queue);
+        rd_kafka_queue_destroy(background);
+        return c;
+}
+
+static void consumer_queue_forwarded_to_background(void) {
+        rd_kafka_t *c = background_consumer("background");
+
         /* The revocation on close is called in the background, too, although its thread is busy and the
          * closing thread waits. */
         CHECK_OK(rd_kafka_consumer_close(c));
         CHECK_INT(wait_for(&seen.rebalances, 2), 2);
-        rd_kafka_topic_partition_list_destroy(l);
-        rd_kafka_queue_destroy(queue);
-        rd_kafka_queue_destroy(background);
         rd_kafka_destroy(c);
+}
+
+/* The close is done while the callback of its revocation runs. */
+static void commit_of_a_close_in_the_background(void) {
+        rd_kafka_t *c = background_consumer("background-late");
+
+        forward_main_to_background(c);
+        pthread_mutex_lock(&seen.lock);
+        seen.after_revocation_ms = 1000;
+        pthread_mutex_unlock(&seen.lock);
+        rd_kafka_destroy(c);
+        CHECK_INT(seen.rebalances, 2);
+        CHECK_INT(seen.commits, 1);
 }
 
 static void background_queue_without_event_cb_calls_other_callbacks(void) {
@@ -211,8 +239,10 @@ static void background_thread_ends_on_destroy(void) {
 int main(void) {
         tests_thread = pthread_self();
         cluster      = test_cluster(NULL, servers, sizeof(servers));
+        CHECK_INT(test_produce(cluster, "bg", 0, 0, 30), 0);
         RUN(background_event_cb_runs_on_another_thread);
         RUN(consumer_queue_forwarded_to_background);
+        RUN(commit_of_a_close_in_the_background);
         RUN(background_queue_without_event_cb_calls_other_callbacks);
         RUN(log_queue_forwarded_to_background);
         RUN(background_thread_ends_on_destroy);

@@ -168,8 +168,9 @@ static void no_call_in_the_acknowledgement_callback(void) {
 
 /* ---- closing ----------------------------------------------------------------------------------- */
 
-static int accepted;
+static int accepted, results, result_ms;
 
+/* Counts records and results, and lasts for `result_ms`. */
 static void count_accepted(rd_kafka_share_t *rkshare,
                            rd_kafka_share_partition_offsets_list_t *partitions,
                            rd_kafka_resp_err_t err,
@@ -178,6 +179,8 @@ static void count_accepted(rd_kafka_share_t *rkshare,
         CHECK_OK(err);
         accepted += (int)rd_kafka_share_partition_offsets_offsets_cnt(
             rd_kafka_share_partition_offsets_list_get(partitions, 0));
+        results++;
+        test_sleep_ms(result_ms);
 }
 
 /* Closes by a queue, which is served with rd_kafka_queue_poll_callback() or rd_kafka_queue_poll(). */
@@ -197,7 +200,7 @@ static void close_by_queue(const char *group, int by_callback) {
                   RD_KAFKA_RESP_ERR__INVALID_ARG);
         CHECK_OK(share_code(rd_kafka_share_consumer_close_queue(rkshare, queue)));
         for (end = test_now_ms() + SHARE_WAIT_MS;
-             (!rd_kafka_share_consumer_closed(rkshare) || accepted < 4) && test_now_ms() < end;) {
+             !rd_kafka_share_consumer_closed(rkshare) && test_now_ms() < end;) {
                 /* The end of the close ends a poll. */
                 if (by_callback) {
                         rd_kafka_queue_poll_callback(queue, 10 * SHARE_WAIT_MS);
@@ -219,6 +222,62 @@ static void close_by_queue(const char *group, int by_callback) {
 static void closing_by_queue(void) {
         close_by_queue("queue-callback", 1);
         close_by_queue("queue-event", 0);
+}
+
+/* A member that has acknowledged a record of each of three partitions, which one request sends. A slow callback receives the
+ * results. */
+static rd_kafka_share_t *with_three_results(const char *group) {
+        rd_kafka_share_t *rkshare = share_consumer(share_conf(&m, group, "explicit"), "three");
+        int64_t end               = test_now_ms() + SHARE_WAIT_MS;
+        int cnt                   = 0;
+
+        while (cnt < 3 && test_now_ms() < end) {
+                rd_kafka_topic_partition_list_t *list = NULL;
+                rd_kafka_messages_t *messages         = share_poll(rkshare, SHARE_WAIT_MS);
+
+                cnt = (int)rd_kafka_messages_count(messages);
+                share_acknowledge_all(rkshare, messages,
+                                      cnt == 3 ? RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_ACCEPT
+                                               : RD_KAFKA_SHARE_ACKNOWLEDGE_TYPE_RELEASE);
+                rd_kafka_messages_destroy(messages);
+                if (cnt < 3) {
+                        CHECK_OK(share_code(rd_kafka_share_commit_sync(rkshare, SHARE_WAIT_MS, &list)));
+                        rd_kafka_topic_partition_list_destroy(list);
+                }
+        }
+        CHECK_INT(cnt, 3);
+        results   = 0;
+        result_ms = 1000;
+        CHECK_OK(share_code(
+            rd_kafka_share_set_acknowledgement_commit_cb(rkshare, count_accepted, NULL)));
+        return rkshare;
+}
+
+/* The close is done while the callback for the first result runs. */
+static void all_results_are_served_before_the_end(void) {
+        rd_kafka_share_t *rkshare;
+        rd_kafka_queue_t *queue = rd_kafka_queue_new(m.owner);
+        int64_t end;
+        int p;
+
+        share_topic(&m, "three", 3, 1);
+        for (p = 0; p < 3; p++)
+                CHECK_OK(rd_kafka_mock_partition_set_leader(m.cluster, "three", p, 1));
+        rkshare = with_three_results("three-queue");
+        end     = test_now_ms() + SHARE_WAIT_MS;
+        CHECK_OK(share_code(rd_kafka_share_consumer_close_queue(rkshare, queue)));
+        while (!rd_kafka_share_consumer_closed(rkshare) && test_now_ms() < end)
+                rd_kafka_queue_poll_callback(queue, 1000);
+        CHECK_INT(rd_kafka_share_consumer_closed(rkshare), 1);
+        CHECK_INT(results, 3);
+        share_end(rkshare);
+        /* A close that the application leaves alone. */
+        rkshare = with_three_results("three-left");
+        CHECK_OK(share_code(rd_kafka_share_consumer_close_queue(rkshare, queue)));
+        share_end(rkshare);
+        CHECK_INT(results, 3);
+        rd_kafka_queue_destroy(queue);
+        result_ms = 0;
 }
 
 static void a_close_that_was_begun_ends_with_the_client(void) {
@@ -442,6 +501,7 @@ int main(void) {
         RUN(ten_threads_poll);
         RUN(no_call_in_the_acknowledgement_callback);
         RUN(closing_by_queue);
+        RUN(all_results_are_served_before_the_end);
         RUN(a_close_that_was_begun_ends_with_the_client);
         RUN(without_a_close_the_group_keeps_the_member);
         RUN(unreachable_brokers_do_not_delay_the_end);

@@ -4,7 +4,6 @@ use std::ffi::{CStr, c_int};
 
 use ottla_core::consumer::RebalanceProtocol;
 use ottla_core::error::{Error, ErrorCode};
-use ottla_core::event::Event;
 use ottla_core::types::{ClientKind, PARTITION_UA, PartitionOffset, TopicPartition, offset};
 
 use crate::abi::PartitionList;
@@ -100,16 +99,6 @@ fn close_queue(rk: &Handle, queue: &QueueHandle) -> Result<(), Error> {
     }
     client.consumer_queue().forward_to(Some(queue.queue().clone()));
     rk.begin_close(client)
-}
-
-/// Returns whether results of commits are in the consumer's queue. The application stops serving it when the consumer is closed.
-fn has_commit_results(rk: &Handle) -> bool {
-    rk.need_group().is_ok_and(|client| {
-        client
-            .consumer_queue()
-            .len_where(|event| matches!(event, Event::Commit(_)))
-            > 0
-    })
 }
 
 exports! {
@@ -213,7 +202,7 @@ exports! {
 
     /// Returns whether the consumer is closed and the results of its commits were served.
     fn rd_kafka_consumer_closed(rk: &Handle) -> c_int, or 0; {
-        (rk.poll_closed() && !has_commit_results(rk)).into()
+        serve::is_close_served(rk).into()
     }
 
     /// From now on `rd_kafka_consumer_poll()` serves the main queue's events as well.

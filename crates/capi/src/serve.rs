@@ -496,6 +496,8 @@ pub fn serve_unmapped(handle: &Handle, queue: &Arc<Queue>, event: Event) {
 /// Maximum duration of one wait during a close, after which it checks again whether the background queue serves the events.
 /// The end of the close ends the wait.
 const CLOSE_LOOK: Duration = Duration::from_millis(100);
+/// Duration of one wait for the background thread after the end of a close.
+const SERVED_LOOK: Duration = Duration::from_millis(1);
 
 /// Closes the consumer, serving its callbacks meanwhile; queued messages are dropped. Events that the
 /// application has forwarded to the background queue, such as the revocation, are served there.
@@ -503,23 +505,28 @@ pub fn close_consumer(handle: &Handle) -> Result<(), Error> {
     let client = handle.need_group()?;
     let queue = client.consumer_queue();
     handle.begin_close(client)?;
-    loop {
-        // The events of the close, such as the result of its commit, are in the queue before its end is reported. They are
-        // served even if a callback lasts longer than the close.
-        let is_closed = handle.poll_closed();
+    while !is_close_served(handle) {
         if handle.serves_in_background(queue) {
-            if is_closed {
-                return Ok(());
-            }
             handle.wait_for_close(CLOSE_LOOK);
+            std::thread::sleep(SERVED_LOOK);
             continue;
         }
         match queue.pop_unless(Some(CLOSE_LOOK), || client.is_consumer_closed()) {
-            None if is_closed && queue.is_empty() => return Ok(()),
             None | Some(Event::Records(_) | Event::Partition(_)) => {}
             Some(event) => {
                 let _ = call_back(handle, queue, event);
             }
         }
     }
+    Ok(())
+}
+
+/// Returns whether a close that was begun is done and the results of commits in the consumer's queue were served. A callback
+/// may last longer than the close, and the application stops serving the queue after it.
+pub fn is_close_served(handle: &Handle) -> bool {
+    let is_commit = |event: &Event| matches!(event, Event::Commit(_));
+    handle.poll_closed()
+        && handle
+            .need_group()
+            .is_ok_and(|client| client.consumer_queue().len_where(is_commit) == 0)
 }

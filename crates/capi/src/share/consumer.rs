@@ -80,13 +80,31 @@ fn poll(share: &ShareHandle, consumer: &mut ShareConsumer, timeout: Timeout) -> 
         Err(_) if has_yielded => Ok(None),
         Err(error) => {
             // Results are also served by a poll that is refused.
-            let queue = consumer.client().consumer_queue();
-            for event in queue.extract(|event| matches!(event, Event::Acknowledged(_))) {
-                let _ = share.serve(event);
-            }
+            serve_results(share, consumer);
             Err(error)
         }
     }
+}
+
+/// Passes the results that have arrived to the application.
+fn serve_results(share: &ShareHandle, consumer: &ShareConsumer) {
+    for event in consumer.client().consumer_queue().extract(is_result) {
+        let _ = share.serve(event);
+    }
+}
+
+fn is_result(event: &Event) -> bool {
+    matches!(event, Event::Acknowledged(_))
+}
+
+/// Returns whether the consumer is closed and no result waits to be served: the application stops serving its queue then.
+fn is_closed(share: &ShareHandle) -> bool {
+    let handle = share.handle();
+    let is_closed = share_state(handle).is_some_and(SharedState::is_closed);
+    is_closed
+        && handle
+            .client()
+            .is_none_or(|client| client.consumer_queue().len_where(is_result) == 0)
 }
 
 fn close_queue(consumer: &mut ShareConsumer, queue: Option<&QueueHandle>) -> Result<(), Error> {
@@ -99,7 +117,7 @@ fn close_queue(consumer: &mut ShareConsumer, queue: Option<&QueueHandle>) -> Res
     Ok(())
 }
 
-/// Closes the consumer if it is not, and waits for a close that was begun.
+/// Closes the consumer if it is not, and waits for a close that was begun. Serves the results.
 fn close_before_end(share: &ShareHandle, consumer: &mut ShareConsumer) {
     // Without a result: the client ends in any case.
     let _ = consumer.close(&mut |event| {
@@ -109,6 +127,7 @@ fn close_before_end(share: &ShareHandle, consumer: &mut ShareConsumer) {
     while !consumer.is_closed() {
         std::thread::sleep(CLOSE_LOOK);
     }
+    serve_results(share, consumer);
 }
 
 /// Ends the client. `share` stays as a shell.
@@ -251,9 +270,9 @@ exports! {
         ErrorHandle::from_result(call(rkshare, |_, consumer| close_queue(consumer, queue)))
     }
 
-    /// Returns whether the share consumer is closed.
+    /// Returns whether the share consumer is closed and its results were served.
     fn rd_kafka_share_consumer_closed(rkshare: Option<&ShareHandle>) -> c_int, or 0; {
-        rkshare.and_then(|share| share_state(share.handle())).is_some_and(SharedState::is_closed).into()
+        rkshare.is_some_and(is_closed).into()
     }
 
     /// Destroys a share consumer.
