@@ -37,9 +37,11 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()), help="the first seed (the clock)")
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     args = parser.parse_args()
-    programs = sources(args.programs)
-    if not programs:
-        parser.error("no such program")
+    programs = sources()
+    missing = set(args.programs) - set(programs)
+    if missing:
+        parser.error(f"no such program: {', '.join(sorted(missing))}")
+    programs = [programs[name] for name in args.programs or programs]
     BUILD.mkdir(parents=True, exist_ok=True)
     shim = BUILD / "delays.so"
     compile_source([*COMPILERS["c"], "-O1", "-fPIC", "-shared", "-o", shim, ROOT / "tests" / "delays" / "delays.c", "-ldl"])
@@ -62,10 +64,10 @@ def main():
     return 1 if failures else 0
 
 
-def sources(names):
-    """Returns the sources of the named programs; of all without names."""
+def sources():
+    """Returns the sources of the test programs by their names."""
     found = sorted((ROOT / "tests" / "c").glob("*.c")) + sorted((ROOT / "tests" / "cpp").glob("*.cpp"))
-    return [source for source in found if not names or f"{source.parent.name}/{source.stem}" in names]
+    return {f"{source.parent.name}/{source.stem}": source for source in found}
 
 
 def build(source):
