@@ -9,22 +9,16 @@ them: it makes the same delays, which cause the failure again in most runs. Exit
 import argparse
 import concurrent.futures
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "test" / "delays"
-LIB_DIR = Path(os.environ.get("OTTLA_LIB_DIR") or ROOT / "build" / "lib")
-COMPILERS = {
-    "c": [os.environ.get("CC", "cc"), "-std=gnu11"],
-    "cpp": [os.environ.get("CXX", "c++"), "-std=c++17"],
-}
-LIBRARIES = {"c": ["-lrdkafka"], "cpp": ["-lrdkafka++", "-lrdkafka"]}
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from run_tests import CC, CXX, LIB_DIR, ROOT, SKIPPED, compiled, execute
 
-# Exit status of a test program that cannot run on this machine.
-SKIPPED = 77
+BUILD = ROOT / "build" / "test" / "delays"
+COMPILERS = {"c": [CC, "-std=gnu11"], "cpp": [CXX, "-std=c++17"]}
+LIBRARIES = {"c": ["-lrdkafka"], "cpp": ["-lrdkafka++", "-lrdkafka"]}
 TIMEOUT_S = 600
 
 # Cases that measure how soon something happens, which delays change.
@@ -44,7 +38,7 @@ def main():
     programs = [programs[name] for name in args.programs or programs]
     BUILD.mkdir(parents=True, exist_ok=True)
     shim = BUILD / "delays.so"
-    compile_source([*COMPILERS["c"], "-O1", "-fPIC", "-shared", "-o", shim, ROOT / "tests" / "delays" / "delays.c", "-ldl"])
+    must_succeed(compiled(ROOT / "tests" / "delays" / "delays.c", shim, [*COMPILERS["c"], "-fPIC", "-shared"], ["-ldl"]))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         targets = list(pool.map(build, programs))
     # More programs than processors: the machine is loaded as well.
@@ -74,27 +68,21 @@ def build(source):
     folder = source.parent.name
     target = BUILD / folder / source.stem
     target.parent.mkdir(exist_ok=True)
-    compile_source([*COMPILERS[folder], "-g", "-O1", "-Iinclude", f"-Itests/{folder}", source, "-o", target,
-                    f"-L{LIB_DIR}", *LIBRARIES[folder], "-lpthread"])
+    must_succeed(compiled(source, target, COMPILERS[folder], LIBRARIES[folder]))
     return target
 
 
-def compile_source(command):
-    """Runs a compiler, or ends the program with its errors."""
-    done = subprocess.run(list(map(str, command)), cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(f"{done.stdout}{done.stderr}")
+def must_succeed(compilation):
+    """Ends the program with the errors of a compiler."""
+    status, output = compilation
+    if status:
+        sys.exit(output)
 
 
 def run(target, shim, seed):
     """Runs a program once. Returns a description of its failure, or None."""
-    env = {**os.environ, "LD_LIBRARY_PATH": str(LIB_DIR), "LD_PRELOAD": str(shim), "DELAYS_SEED": str(seed)}
-    try:
-        done = subprocess.run([target], cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=TIMEOUT_S)
-        status, output = done.returncode, done.stdout.decode(errors="replace")
-    except subprocess.TimeoutExpired as e:
-        status, output = f"none after {TIMEOUT_S} s", (e.stdout or b"").decode(errors="replace")
+    env = {"LD_LIBRARY_PATH": str(LIB_DIR), "LD_PRELOAD": str(shim), "DELAYS_SEED": str(seed)}
+    status, output = execute([str(target)], TIMEOUT_S, env)
     lines = [line for line in output.splitlines() if not line.startswith(("ok ", "1.."))]
     failed = {line.split(" - ")[-1] for line in lines if line.startswith("not ok ")}
     if status in (0, SKIPPED) or (status == 1 and failed and failed <= MEASURES_TIME):
