@@ -88,20 +88,18 @@ fn poll(share: &ShareHandle, consumer: &mut ShareConsumer, timeout: Timeout) -> 
 
 /// Passes the results that have arrived to the application.
 fn serve_results(share: &ShareHandle, consumer: &ShareConsumer) {
-    for event in consumer.client().consumer_queue().extract(is_result) {
+    // The receiver returns no error.
+    let _ = consumer.serve_results(&mut |event| {
         let _ = share.serve(event);
-    }
-}
-
-fn is_result(event: &Event) -> bool {
-    matches!(event, Event::Acknowledged(_))
+        Ok(())
+    });
 }
 
 /// Returns whether the consumer is closed and no result waits to be served: the application stops serving its queue then.
 fn is_closed(share: &ShareHandle) -> bool {
     let handle = share.handle();
-    let is_closed = share_state(handle).is_some_and(SharedState::is_closed);
-    is_closed
+    let is_result = |event: &Event| matches!(event, Event::Acknowledged(_));
+    share_state(handle).is_some_and(SharedState::is_closed)
         && handle
             .client()
             .is_none_or(|client| client.consumer_queue().len_where(is_result) == 0)

@@ -289,7 +289,10 @@ impl ShareConsumer {
     }
 
     /// Serves the results of acknowledgements that have arrived.
-    fn serve_results(&self, serve: &mut ServeEvent<'_>) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// Those of `serve`, which ends the call.
+    pub fn serve_results(&self, serve: &mut ServeEvent<'_>) -> Result<(), Error> {
         let results = self
             .client
             .consumer_queue()
